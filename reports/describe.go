@@ -15,7 +15,7 @@ import (
 func Describe(run history.Run, verdicts []verdict.Verdict) Scenario {
 	begin, end := bounds(run.Events)
 	s := Scenario{
-		Name: run.Header.Scenario, Claim: run.Header.Claim, Incomplete: run.Incomplete, Seed: run.Header.Seed,
+		Name: run.Header.Scenario, Claim: run.Header.Claim, Notes: run.Header.Notes, Incomplete: run.Incomplete, Seed: run.Header.Seed,
 		Cluster: clusterOf(run.Header.Cluster), Took: Seconds(end - begin), Trouble: troubles(run.Events), Zones: zones(run.Events, end), End: end,
 	}
 	for _, p := range run.Phases() {

@@ -15,8 +15,9 @@ import (
 
 // Scenario is one scenario of a run. All moments are offsets from the run's base, as in its record.
 type Scenario struct {
-	Name        string      `json:"name"`  // suite/name
-	Claim       string      `json:"claim"` // the sentence that can be false
+	Name        string      `json:"name"`            // suite/name
+	Claim       string      `json:"claim"`           // the sentence that can be false
+	Notes       []string    `json:"notes,omitempty"` // what a reader must know of the cluster or the application
 	Result      Result      `json:"result"`
 	Why         string      `json:"why"` // what decided the result, in one sentence
 	Mutant      *Mutant     `json:"mutant,omitempty"`

@@ -19,6 +19,7 @@ var addonGoldens = map[string]Addon{
 	"metrics-server-everything": MetricsServer{Every: 10 * time.Second, Resources: Resources{CPU: "10m", Memory: "32Mi", MemoryLimit: "64Mi"}},
 	"recommender-default":       VerticalRecommender{},
 	"recommender-everything":    VerticalRecommender{Every: 5 * time.Second, Resources: Resources{CPU: "10m", Memory: "32Mi", MemoryLimit: "64Mi"}},
+	"local-path-default":        LocalPath{Helper: "holdfast.local/holdfast:0123456789ab"},
 	"updater-default":           VerticalUpdater{},
 	"updater-everything":        VerticalUpdater{Every: 5 * time.Second, Resources: Resources{CPU: "10m", Memory: "32Mi", MemoryLimit: "64Mi"}},
 	"descheduler-everything":    Descheduler{Every: 5500 * time.Millisecond, Soft: true, Resources: Resources{CPU: "10m", Memory: "32Mi", MemoryLimit: "64Mi"}},
@@ -63,12 +64,12 @@ func TestAddonsAreRestricted(t *testing.T) {
 				"no capabilities":    cmp.Equal(c.SecurityContext.Capabilities, &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}}),
 				"read-only root":     *c.SecurityContext.ReadOnlyRootFilesystem,
 				"never pulled":       c.ImagePullPolicy == corev1.PullNever && strings.HasPrefix(c.Image, "holdfast.local/addon/"),
-				"nothing of a host":  !spec.HostNetwork && !spec.HostPID && !spec.HostIPC && c.Ports[0].HostPort == 0,
+				"nothing of a host":  !spec.HostNetwork && !spec.HostPID && !spec.HostIPC && !slices.ContainsFunc(c.Ports, func(p corev1.ContainerPort) bool { return p.HostPort != 0 }),
 				"on the load node":   cmp.Equal(spec.NodeSelector, map[string]string{labelRole: roleLoad}) && len(spec.Tolerations) == 2,
 				"allowed volumes":    !slices.ContainsFunc(spec.Volumes, func(v corev1.Volume) bool { return v.ConfigMap == nil && v.EmptyDir == nil }),
 				"one mount each":     len(c.VolumeMounts) == len(spec.Volumes),
 				"an account":         spec.ServiceAccountName == d.Name && *spec.AutomountServiceAccountToken,
-				"ready when it says": c.ReadinessProbe.HTTPGet.Scheme == corev1.URIScheme(strings.ToUpper(c.Ports[0].Name)),
+				"ready when it says": len(c.Ports) == 0 || c.ReadinessProbe.HTTPGet.Scheme == corev1.URIScheme(strings.ToUpper(c.Ports[0].Name)),
 				"starts its program": c.Args[0] != "workload",
 			}
 			for what, ok := range checks {
@@ -194,6 +195,7 @@ func TestAddonsThatMakeNoSense(t *testing.T) {
 		"metrics-server: a reading every 9s: want at least 10s": MetricsServer{Every: 9 * time.Second},
 		"metrics-server: resources: \"much\": ":                 MetricsServer{Resources: Resources{Memory: "much"}},
 		"recommender: a round every 1ms: want at least 1s":      VerticalRecommender{Every: time.Millisecond},
+		"local-path-provisioner: no image of its helper pods":   LocalPath{},
 		"updater: resources: \"much\": ":                        VerticalUpdater{Resources: Resources{MemoryLimit: "much"}},
 	} {
 		if err := a.Validate(); err == nil || !strings.HasPrefix(err.Error(), want) {
@@ -202,5 +204,32 @@ func TestAddonsThatMakeNoSense(t *testing.T) {
 		if objects, err := a.Objects(place); err == nil || objects != nil {
 			t.Errorf("%s: %d objects, %v", want, len(objects), err)
 		}
+	}
+}
+
+// TestHelperPodsBringTheirShell: the image has none, so the node's folders with programs and libraries are there, and nothing may be
+// written to them. The image is never pulled.
+func TestHelperPodsBringTheirShell(t *testing.T) {
+	var helper corev1.Pod
+	for _, o := range addonObjects(t, "local-path-default") {
+		if c, is := o.(*corev1.ConfigMap); is {
+			if err := yaml.UnmarshalStrict([]byte(c.Data["helperPod.yaml"]), &helper); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	c := helper.Spec.Containers[0]
+	var mounted []string
+	for i, m := range c.VolumeMounts {
+		if from := helper.Spec.Volumes[i].HostPath.Path; from != m.MountPath || !m.ReadOnly {
+			t.Errorf("%s of the node is at %s, read-only: %t", from, m.MountPath, m.ReadOnly)
+		}
+		mounted = append(mounted, m.MountPath)
+	}
+	if diff := cmp.Diff([]string{"/bin", "/lib", "/lib64", "/usr"}, mounted); diff != "" {
+		t.Errorf("folders of the node (-want +got):\n%s", diff)
+	}
+	if c.ImagePullPolicy != corev1.PullNever || *c.SecurityContext.RunAsUser != 0 {
+		t.Errorf("helper pod %+v", c)
 	}
 }

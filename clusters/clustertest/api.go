@@ -150,6 +150,9 @@ func answered(status int, body any) *http.Response {
 // serve answers every request but watches. The caller holds the lock.
 func (a *API) serve(r *http.Request) (status int, body any) {
 	at := r.URL.Path
+	if r.Method == http.MethodPatch {
+		at = strings.TrimSuffix(at, "/status") // a part of the object, which may change alone
+	}
 	if a.Deaf && r.Method != http.MethodGet {
 		return a.ignore(r)
 	}

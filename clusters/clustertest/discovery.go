@@ -1,6 +1,7 @@
 package clustertest
 
 import (
+	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -20,7 +21,13 @@ var apiResources = map[string]struct{ groupVersion, kind string }{
 	"clusterrolebindings":  {"rbac.authorization.k8s.io/v1", "ClusterRoleBinding"},
 	"roles":                {"rbac.authorization.k8s.io/v1", "Role"},
 	"rolebindings":         {"rbac.authorization.k8s.io/v1", "RoleBinding"},
+	"storageclasses":       {"storage.k8s.io/v1", "StorageClass"},
+	"persistentvolumes":    {"v1", "PersistentVolume"},
+	"ingresses":            {"networking.k8s.io/v1", "Ingress"},
 }
+
+// wide are the resources without a namespace.
+var wide = []string{"nodes", "namespaces", "clusterroles", "clusterrolebindings", "storageclasses", "persistentvolumes"}
 
 // discovered answers a request of the discovery API. It returns nil for every other path.
 func discovered(path string) any {
@@ -46,7 +53,7 @@ func discovered(path string) any {
 		}
 		for name, known := range apiResources {
 			if known.groupVersion == groupVersion {
-				namespaced := name != "nodes" && name != "namespaces" && !strings.HasPrefix(name, "cluster")
+				namespaced := !slices.Contains(wide, name)
 				list.APIResources = append(list.APIResources, metav1.APIResource{
 					Name: name, Kind: known.kind, Namespaced: namespaced, Verbs: metav1.Verbs{"list", "delete"},
 				})

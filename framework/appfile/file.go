@@ -57,8 +57,9 @@ type Probe struct {
 	Body    string            `yaml:"body"` // with tcp: what is sent
 	Expect  Expect            `yaml:"expect"`
 	TLS     *TLS              `yaml:"tls"`
-	Rate    float64           `yaml:"rate"`  // in requests a second on each lane
-	Lanes   []string          `yaml:"lanes"` // fresh, reused
+	Behind  []string          `yaml:"behind"` // Services to which the pods of that Service, a proxy, send requests on
+	Rate    float64           `yaml:"rate"`   // in requests a second on each lane
+	Lanes   []string          `yaml:"lanes"`  // fresh, reused
 }
 
 // Expect is the good answer; default: status 200.
@@ -147,7 +148,7 @@ func (f File) ProbesOf() (all []apptest.Probe, err error) {
 		if p.Name != "" {
 			made.Name = p.Name
 		}
-		made.Rate = p.Rate
+		made.Rate, made.Behind = p.Rate, p.Behind
 		for _, lane := range p.Lanes {
 			made.Lanes = append(made.Lanes, history.Lane(lane))
 		}

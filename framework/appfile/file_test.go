@@ -29,6 +29,7 @@ probes:
     expect: {status: [201], contains: '"ok":true'}
     rate: 20
     lanes: [fresh]
+    behind: [cart]
   - url: http://web/
 faults: [rollout, drain]
 `
@@ -57,7 +58,7 @@ func TestReadsEveryField(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(probes) != 2 || probes[0].Name != "checkout" || probes[0].Request.Method != http.MethodPost || probes[0].Request.Body != `{"sku": 1}` ||
-		probes[0].Expect.Status[0] != 201 || probes[0].Rate != 20 || len(probes[0].Lanes) != 1 || probes[1].Name != "web-2" {
+		probes[0].Expect.Status[0] != 201 || probes[0].Rate != 20 || len(probes[0].Lanes) != 1 || probes[0].Behind[0] != "cart" || probes[1].Name != "web-2" {
 		t.Errorf("probes %+v", probes)
 	}
 	if diff := cmp.Diff([]string{"rollout", "drain"}, f.Faults); diff != "" {

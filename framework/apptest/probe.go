@@ -28,8 +28,10 @@ const (
 // Probe is a request that is sent again and again, and the answer that is good.
 type Probe struct {
 	Name string
-	// URL leads to a Service of the application.
-	URL     string
+	// URL leads to a Service of the application, or to the host of one of its Ingresses or HTTPRoutes.
+	URL string
+	// Behind are the Services to which the pods behind the URL's Service send requests on: it is a proxy's, and no object says so.
+	Behind  []string
 	Request request.Request
 	Expect  expect.Answer // the zero value: status 200
 	Rate    float64       // in requests a second on each lane; 0: DefaultRate
@@ -98,14 +100,8 @@ func (p Probe) validate(a app.App) error {
 	case u.Scheme == "tcp" && u.Port() == "":
 		return fmt.Errorf("probe %s: %q has no port", p.Name, p.URL)
 	}
-	service, known := a.Service(u.Hostname())
-	switch {
-	case !known:
-		return fmt.Errorf("probe %s: %s is no Service of the application, which has %s", p.Name, u.Hostname(), servicesOf(a))
-	case len(a.Behind(service.Name)) == 0:
-		return fmt.Errorf("probe %s: Service %s selects no pods of a Deployment or StatefulSet of the application", p.Name, service.Name)
-	case service.Headless:
-		return fmt.Errorf("probe %s: Service %s is headless, and so has no address", p.Name, service.Name)
+	if err := p.leads(a, u); err != nil {
+		return err
 	}
 	for _, l := range p.Lanes {
 		if !slices.Contains(p.lanesOf(), l) {
@@ -121,25 +117,6 @@ func (p Probe) validate(a app.App) error {
 	return nil
 }
 
-// servicesOf lists the Services of an application.
-func servicesOf(a app.App) string {
-	var names []string
-	for _, s := range a.Services {
-		names = append(names, s.Name)
-	}
-	return cmp.Or(strings.Join(names, ", "), "none")
-}
-
-// service is the name of the Service that the probe's requests go to.
-func (p Probe) service(a app.App) string {
-	u, err := url.Parse(p.URL)
-	if err != nil {
-		return ""
-	}
-	s, _ := a.Service(u.Hostname())
-	return s.Name
-}
-
 // expected is the good answer.
 func (p Probe) expected() expect.Answer {
 	a := p.Expect
@@ -153,13 +130,20 @@ func (p Probe) expected() expect.Answer {
 // are several probes.
 func (t Test) lanes(probes []Probe) (all []load.Lane) {
 	for _, p := range probes {
-		for _, kind := range p.kinds() {
-			name := kind
-			if len(probes) > 1 {
-				name = history.LaneOf(kind, p.Name)
-			}
+		for _, name := range p.laneNames(len(probes)) {
 			all = append(all, load.Lane{Lane: name, Target: p.URL, Rate: cmp.Or(p.Rate, DefaultRate), Expect: p.expected(), Request: p.Request})
 		}
 	}
 	return append(all, load.Lane{Lane: history.LaneControl, Rate: controlRate})
+}
+
+// laneNames are the names of the probe's lanes, where there are so many probes.
+func (p Probe) laneNames(probes int) (names []history.Lane) {
+	for _, kind := range p.kinds() {
+		if probes > 1 {
+			kind = history.LaneOf(kind, p.Name)
+		}
+		names = append(names, kind)
+	}
+	return names
 }

@@ -30,7 +30,7 @@ var cluster = clusters.Spec{Zones: []string{"a", "b", "c"}, WorkersPerZone: 1}
 // steady is long enough to see that the application serves before anything is disturbed: rows are collected in segments of two seconds.
 const steady = 6 * time.Second
 
-// Scenarios are the scenarios of the test: each fault for each workload that is behind the Service of a probe, in the order of the
+// Scenarios are the scenarios of the test: each fault for each workload that a probe reaches, in the order of the
 // workloads. Untested are the workloads that no probe reaches; nothing is promised of them.
 func (t Test) Scenarios() (all []scenario.Spec, untested []app.Workload, err error) {
 	if err := t.validate(); err != nil {
@@ -95,7 +95,7 @@ func (t Test) exampleURL() string {
 func (t Test) probed() map[string][]Probe {
 	by := map[string][]Probe{}
 	for _, p := range t.Probes {
-		for _, w := range t.App.Behind(p.service(t.App)) {
+		for _, w := range p.reaches(t.App) {
 			by[w.Name] = append(by[w.Name], p)
 		}
 	}
@@ -118,6 +118,7 @@ func (t Test) scenario(w app.Workload, name string, probes []Probe, several bool
 	}
 	lanes := t.lanes(probes)
 	s.Load = slices.Clone(lanes)
+	s.Fronts, s.Notes = t.fronts(probes), t.Notes(w, probes)
 	spec := s.WithDefaults()
 	return spec, spec.Validate()
 }

@@ -121,7 +121,7 @@ func TestWhatCannotBeTestedIsSaid(t *testing.T) {
 		want         string
 	}{
 		"no URL":              {nil, nil, "give the URL of a Service with --url, such as http://web.shop:80/"},
-		"no Service":          {[]string{"http://shop.example.com/"}, nil, "shop.example.com is no Service of the application, which has web, peers, elsewhere"},
+		"no Service":          {[]string{"http://shop.example.com/"}, nil, "shop.example.com is no Service of the application, and no host of an Ingress or HTTPRoute. It has web, peers, elsewhere"},
 		"a Service of nobody": {[]string{"http://elsewhere/"}, nil, "Service elsewhere selects no pods"},
 		"a headless Service":  {[]string{"http://peers/"}, nil, "Service peers is headless"},
 		"no http":             {[]string{"postgres://web/"}, nil, "is no URL of a Service"},

@@ -38,7 +38,8 @@ func testCommand(version string) *cobra.Command {
 application to it, sends requests to the URLs while pods and nodes are taken away, judges the record, and writes a report. It removes
 everything that it created, also after Ctrl-C.
 
-A URL names a Service of the application, as its clients in the cluster do: http://web/ or http://web.shop.svc:8080/health. Requests
+A URL names a Service of the application, as its clients in the cluster do: http://web/ or http://web.shop.svc:8080/health, or the host
+of one of its Ingresses or HTTPRoutes, whose controller is among the manifests. Services of type LoadBalancer get addresses. Requests
 are sent on new connections and on reused ones. Status 200 is a good answer. Every other answer counts as a failure, and so does every
 request that the client's library sends a second time without telling. If a request fails before anything is disturbed, the test ends.
 
@@ -82,9 +83,7 @@ What is done, to each Deployment and StatefulSet behind a URL:
 			if err := f.Validate(); err != nil {
 				return exit.Usage(err)
 			}
-			for _, w := range chosen.untested {
-				_, _ = fmt.Fprintf(cmd.OutOrStdout(), "untested: no URL leads to %s %s, and nothing is promised of it\n", w.Kind(), w.Name)
-			}
+			apptest.Announce(cmd.OutOrStdout(), chosen.specs, chosen.untested)
 			if f.watch {
 				return f.watchTest(cmd, version, chosen)
 			}

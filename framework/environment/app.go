@@ -55,7 +55,7 @@ func (env *Environment) deployApp(ctx context.Context) error {
 			return fmt.Errorf("create %s: %w", m, err)
 		}
 	}
-	return nil
+	return env.balance(ctx)
 }
 
 // apply applies one object. A kind that the API server does not know may belong to a CustomResourceDefinition that was just created.
@@ -165,11 +165,14 @@ func (env *Environment) appPlan(ctx context.Context) (load.Plan, error) {
 	return plan, nil
 }
 
-// address is the cluster IP and the port of the Service of a URL.
+// address is the cluster IP and the port of the Service of a URL, or those of the controller of an Ingress or HTTPRoute.
 func (env *Environment) address(ctx context.Context, u *url.URL) (string, error) {
+	if front, is := env.Spec.App.FrontOf(u.String()); is {
+		return env.frontAddress(ctx, front, u)
+	}
 	service, known := env.Spec.App.Service(u.Hostname())
 	if !known {
-		return "", fmt.Errorf("%s is no Service of the application", u.Hostname())
+		return "", fmt.Errorf("%s is no Service of the application, and no host of an Ingress or HTTPRoute", u.Hostname())
 	}
 	found, err := env.client.CoreV1().Services(env.namespace).Get(ctx, service.Name, metav1.GetOptions{})
 	if err != nil {
@@ -178,10 +181,7 @@ func (env *Environment) address(ctx context.Context, u *url.URL) (string, error)
 	if net.ParseIP(found.Spec.ClusterIP) == nil {
 		return "", fmt.Errorf("its Service %s is headless, and so has no address", service.Name)
 	}
-	port := u.Port()
-	if port == "" {
-		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
-	}
+	port := port(u)
 	if !slices.ContainsFunc(found.Spec.Ports, func(p corev1.ServicePort) bool { return strconv.Itoa(int(p.Port)) == port }) {
 		return "", fmt.Errorf("its Service %s has no port %s", service.Name, port)
 	}

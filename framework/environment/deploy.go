@@ -42,6 +42,9 @@ func (env *Environment) createWorkload(ctx context.Context) error {
 	if err := env.create(ctx, objects...); err != nil {
 		return err
 	}
+	if err := env.deployAddons(ctx); err != nil { // before an application, whose pods wait for their volumes
+		return err
+	}
 	if env.Spec.App != nil {
 		if err := env.deployApp(ctx); err != nil {
 			return err
@@ -52,9 +55,6 @@ func (env *Environment) createWorkload(ctx context.Context) error {
 		if err := env.fixApp(ctx); err != nil {
 			return err
 		}
-	}
-	if err := env.deployAddons(ctx); err != nil {
-		return err
 	}
 	target, err := env.target(env.config)
 	if err != nil {

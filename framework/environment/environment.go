@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -60,6 +61,7 @@ type Environment struct {
 	image     string // of all pods but those of add-ons
 	addons    []addonImage
 	outside   []workloads.Object // objects outside of the namespace, which are not deleted with it
+	volumes   bool               // the application's volumes are made by an add-on
 	gone      func()             // reports to Interrupt that the namespace is removed; nil: there was none
 
 	pods    *podNames // of an application of the user's own; nil: the backend names its pods itself
@@ -106,13 +108,13 @@ func (env *Environment) Build(ctx context.Context) error {
 	if err := env.loadImage(ctx); err != nil {
 		return err
 	}
-	if err := env.loadAddons(ctx); err != nil {
-		return err
-	}
 	if env.Spec.App != nil {
-		if err := env.serveAppImages(ctx); err != nil {
+		if err := errors.Join(env.serveAppImages(ctx), env.provideStorage(ctx)); err != nil {
 			return err
 		}
+	}
+	if err := env.loadAddons(ctx); err != nil {
+		return err
 	}
 	env.Now(history.Deploy, "")
 	if err := env.Writer.Append(history.Event{T: env.Writer.Now(), Phase: &history.Phase{Name: history.Deploy}}); err != nil {
@@ -211,9 +213,20 @@ func (env *Environment) startLoad(ctx context.Context, plan load.Plan) error {
 func (env *Environment) Target() fault.Target {
 	target := env.faultTarget
 	if len(env.load) > 0 {
-		target.Answered = env.load.answered
+		target.Answered = env.answered
 	}
 	return target
+}
+
+// answered are the pods that have just answered on each lane. Lanes whose answers are those of a proxy in front of the pods under test are
+// left out.
+func (env *Environment) answered(ctx context.Context) (map[history.Lane][]string, error) {
+	all, err := env.load.answered(ctx)
+	maps.DeleteFunc(all, func(lane history.Lane, _ []string) bool {
+		front, passes := env.Spec.Fronts[lane]
+		return passes && slices.ContainsFunc(env.Spec.Services(env.backend), func(s string) bool { return slices.Contains(front.Backends, s) })
+	})
+	return all, err
 }
 
 // Collect stops the load and the watches, and records all they saw and each error. It may follow an incomplete Build.
@@ -241,7 +254,7 @@ func (env *Environment) Clear(ctx context.Context) error {
 		return nil
 	}
 	// Before the namespace: a namespace that is deleted while an aggregated API has no server stays Terminating.
-	if err := errors.Join(env.removeOutside(ctx), env.emptyNamespace(ctx)); err != nil {
+	if err := errors.Join(env.removeOutside(ctx), env.emptyNamespace(ctx), env.removeVolumes(ctx)); err != nil {
 		return err
 	}
 	return restore.AwaitIntact(ctx, env.client, env.Cluster)

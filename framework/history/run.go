@@ -45,6 +45,8 @@ type Header struct {
 	// Samples tells which events about the harness itself a complete record contains, so that missing ones count as missing
 	// evidence: see SamplesOfItself. Zero in older records.
 	Samples int `json:"samples,omitempty"`
+	// Notes are what a reader of the verdicts must know of the cluster or the application, each a sentence.
+	Notes []string `json:"notes,omitempty"`
 }
 
 // SamplesOfItself is the Header.Samples of a record that contains, for the whole time in which the cluster is watched, a
@@ -92,6 +94,32 @@ type LanePlan struct {
 	Lane          Lane    `json:"lane"`
 	Target        string  `json:"target"` // URL
 	RatePerSecond float64 `json:"ratePerSecond"`
+	// Front is what the lane's requests pass on their way; nil: nothing that says so.
+	Front *Front `json:"front,omitempty"`
+}
+
+// Front is a proxy that is not holdfast's own gateway, such as the controller of an Ingress. Its answers do not name the pod behind it. A
+// connection leads to one of its own pods, so that which pod behind it a request met is inferred, and never known.
+type Front struct {
+	// Name is how users call it: "Ingress shop".
+	Name string `json:"name"`
+	// Entries are the Services of which one leads to the proxy's pods, and Backends those whose pods answer in the end.
+	Entries  []string `json:"entries,omitempty"`
+	Backends []string `json:"backends"`
+}
+
+// Fronts are the fronts of the planned lanes; lanes without one are left out.
+func (r Run) Fronts() map[Lane]*Front {
+	fronts := make(map[Lane]*Front)
+	if r.Header.Plan == nil {
+		return fronts
+	}
+	for _, l := range r.Header.Plan.Lanes {
+		if l.Front != nil {
+			fronts[l.Lane] = l.Front
+		}
+	}
+	return fronts
 }
 
 // Gaps lists the events with a Gap that overlaps [from, to). A gap lasts from its Since until the event's T.

@@ -193,7 +193,7 @@ func (r *runner) header(s scenario.Spec, cluster clusters.Cluster) (history.Head
 	t := spec.Profile.Timings()
 	h := history.Header{
 		RunID: r.settings.RunID, Scenario: s.Name, Claim: s.Claim, Seed: r.settings.Seed,
-		Holdfast: r.settings.Version, Mutant: s.Mutant, Base: time.Now(), Samples: history.SamplesOfItself,
+		Holdfast: r.settings.Version, Mutant: s.Mutant, Base: time.Now(), Samples: history.SamplesOfItself, Notes: s.Notes,
 		Cluster: history.ClusterInfo{
 			Name: cluster.Name(), Kubernetes: facts.Kubernetes, Provider: facts.Provider, Engine: facts.Engine,
 			Image: facts.Image, Balancer: facts.Balancer, Profile: string(spec.Profile), ProxyMode: string(spec.ProxyMode),
@@ -210,7 +210,11 @@ func (r *runner) header(s scenario.Spec, cluster clusters.Cluster) (history.Head
 	if len(s.Load) > 0 {
 		h.Plan = &history.Plan{}
 		for _, l := range s.Load {
-			h.Plan.Lanes = append(h.Plan.Lanes, history.LanePlan{Lane: l.Lane, Target: l.Target, RatePerSecond: l.Rate})
+			lane := history.LanePlan{Lane: l.Lane, Target: l.Target, RatePerSecond: l.Rate}
+			if front, passes := s.Fronts[l.Lane]; passes {
+				lane.Front = &front
+			}
+			h.Plan.Lanes = append(h.Plan.Lanes, lane)
 		}
 	}
 	return h, nil

@@ -81,7 +81,9 @@ func TestAScenarioThatHolds(t *testing.T) {
 func TestTheRecordSaysWhatWasAsked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, s := newFixture(t), quiet()
-		s.Load = scenario.DefaultLoad
+		s.Load, s.Notes = scenario.DefaultLoad, []string{"Volumes belong to a node."}
+		front := history.Front{Name: "Ingress shop", Entries: []string{"edge"}, Backends: []string{"web"}}
+		s.Fronts = map[history.Lane]history.Front{history.LaneReused: front}
 		s.Mutant = &history.Mutant{Removed: "spreading", CaughtBy: "Spread", Twin: "chaos/loud"}
 		c.settings.Kubernetes, c.settings.Profile = "v1.36.3", clusters.Stock
 		c.onCreate = func(fake *clustertest.Cluster) {
@@ -98,9 +100,9 @@ func TestTheRecordSaysWhatWasAsked(t *testing.T) {
 				Name: "0", Kubernetes: "v1.36.3", Provider: "fake", Engine: "memory", Image: "none",
 				Profile: "stock", ProxyMode: "nftables", Timings: history.Timings(clusters.Stock.Timings()),
 			},
-			Promises: []history.Promise{promise}, Mutant: s.Mutant, Samples: history.SamplesOfItself,
+			Promises: []history.Promise{promise}, Mutant: s.Mutant, Samples: history.SamplesOfItself, Notes: s.Notes,
 			Plan: &history.Plan{Lanes: []history.LanePlan{
-				{Lane: history.LaneFresh, RatePerSecond: 100}, {Lane: history.LaneReused, RatePerSecond: 100},
+				{Lane: history.LaneFresh, RatePerSecond: 100}, {Lane: history.LaneReused, RatePerSecond: 100, Front: &front},
 				{Lane: history.LaneControl, RatePerSecond: 20},
 			}},
 		}

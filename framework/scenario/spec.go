@@ -34,6 +34,9 @@ type Spec struct {
 	// faults are injected. The lanes' targets are URLs of its Services.
 	App    *app.App
 	Tested string
+	// Fronts are what lanes pass before they come to the application's Services, and Notes what a reader of the verdicts must know.
+	Fronts map[history.Lane]history.Front
+	Notes  []string
 	// Fix is a list of audit.Step that is applied to the application once it is ready, and before any load.
 	Fix []audit.Step
 	// Lot is the name of the scenario whose random choices this one repeats; empty: its own.

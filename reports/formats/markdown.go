@@ -119,6 +119,9 @@ func markdownDetails(s *reports.Scenario) string {
 		fmt.Fprintf(&b, "\nMutant: without %s, must be caught by %s; its twin is %s.%s\n", words.MarkdownText(s.Mutant.Removed),
 			words.MarkdownCode(s.Mutant.CaughtBy), words.MarkdownCode(s.Mutant.Twin), words.MarkdownText(s.MutantNotes(" ", ".")))
 	}
+	for _, note := range s.Notes {
+		fmt.Fprintf(&b, "\nNote: %s\n", words.MarkdownText(note))
+	}
 	fmt.Fprintf(&b, "\n%s\n", words.MarkdownText(s.Meaning()))
 	for i := range s.Verdicts {
 		markdownVerdict(&b, &s.Verdicts[i])

@@ -38,7 +38,20 @@ var found = []struct {
 	},
 	{folder: "overlay", want: map[string]string{"app/rollout": "held", "app/delete-pod": "held"}},
 	{folder: "sample", want: map[string]string{"app/rollout": "held", "app/drain": "held"}},
-	{folder: "redis", want: map[string]string{"app/delete-pod": "violated"}, code: 1}, // nobody else serves meanwhile
+	{
+		folder: "ingress",
+		want: map[string]string{
+			"app/rollout-web": "held", "app/rollout-traefik": "held", "app/delete-pod-web": "held", "app/delete-pod-traefik": "held",
+		},
+	},
+	{
+		folder: "haproxy-grpc",
+		want: map[string]string{
+			"app/rollout-server": "held", "app/rollout-haproxy": "held", "app/delete-pod-server": "held", "app/delete-pod-haproxy": "held",
+		},
+	},
+	{folder: "postgres", want: map[string]string{"app/delete-pod": "violated"}, code: 1}, // as with redis
+	{folder: "redis", want: map[string]string{"app/delete-pod": "violated"}, code: 1},    // nobody else serves meanwhile
 }
 
 // What is reported of a server that fails one of 100 requests. Both lanes have 250 requests a second for about six seconds.

@@ -69,6 +69,9 @@ type Service struct {
 	Ports    []corev1.ServicePort
 	Selector map[string]string
 	Headless bool
+	// LoadBalancer says that its type asks for an address outside of the cluster, and LocalTraffic that a node sends what comes to that
+	// address to its own pods only.
+	LoadBalancer, LocalTraffic bool
 }
 
 // New is the application of some manifests. The namespace is that of the objects that name one, or else fallback, or else
@@ -149,7 +152,11 @@ func (a *App) add(m Manifest) error {
 		if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(m.Object.Object, &s, true); err != nil {
 			return err
 		}
-		a.Services = append(a.Services, Service{s.Name, s.Spec.Ports, s.Spec.Selector, s.Spec.ClusterIP == corev1.ClusterIPNone})
+		a.Services = append(a.Services, Service{
+			Name: s.Name, Ports: s.Spec.Ports, Selector: s.Spec.Selector, Headless: s.Spec.ClusterIP == corev1.ClusterIPNone,
+			LoadBalancer: s.Spec.Type == corev1.ServiceTypeLoadBalancer,
+			LocalTraffic: s.Spec.ExternalTrafficPolicy == corev1.ServiceExternalTrafficPolicyLocal,
+		})
 	}
 	return nil
 }

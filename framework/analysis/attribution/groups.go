@@ -82,7 +82,10 @@ func (s *FailureGroups) Add(a SimilarFailures) {
 	if r.Outcome == history.Masked && !r.Inferred {
 		kind.pod, kind.node = "", "" // the answer names the pod that answered the retry
 	}
-	if kind.pod == "" {
+	switch {
+	case s.Timelines.hidden(r):
+		kind.pod, kind.node, kind.inferred, kind.kept = "", "", false, false
+	case kind.pod == "":
 		kind.pod = s.Timelines.dialled(r)
 	}
 	if _, known := s.kinds[kind]; !known && len(s.kinds) >= maxGroups {

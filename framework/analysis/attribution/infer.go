@@ -138,7 +138,7 @@ func (s *Timelines) attribute(kind FailureGroup, at history.Offset) Attribution 
 		return Attribution{Cause: CauseUnknown, Confidence: ConfidenceSeen, Pod: kind.pod, Among: []PodOn{{Pod: kind.pod, Node: kind.node}}}
 	case s.facts.Blind(at):
 		return nobody() // the state may have been another
-	case s.Gateways[kind.Lane] && kind.status >= 500:
+	case s.Gateways[kind.Lane] && kind.status >= 500, s.fronts[kind.Lane] != nil && passed(kind.Outcome):
 		return s.upstream(kind, at)
 	}
 	return s.unknownPod(kind, at)
@@ -222,7 +222,10 @@ func (s *Timelines) unknownPod(kind FailureGroup, at history.Offset) Attribution
 
 // servicesOf are the Services that a lane's connections lead to.
 func (s *Timelines) servicesOf(lane history.Lane) []string {
-	if s.Gateways[lane] {
+	switch front := s.fronts[lane]; {
+	case front != nil:
+		return front.Entries
+	case s.Gateways[lane]:
 		return s.entry
 	}
 	return s.target

@@ -30,15 +30,16 @@ type Timelines struct {
 	objects  *timeline.Timeline
 	pods     []*PodTimeline // by timeline.Pod.Index
 	absences []absence
-	probed   map[string]bool           // templates whose pods have a readiness probe, see template
-	Gateways map[history.Lane]bool     // lanes that go through a gateway
-	gateway  accepted                  // when a gateway answered, errors included
-	target   []string                  // the Services to which requests go
-	entry    []string                  // the other Services
-	from     history.Offset            // when the load began
-	last     *PodTimeline              // the pod that answered last
-	order    map[string][]*PodTimeline // see Sorted
-	hosts    map[string]bool           // the hosts of dialled addresses; true: the host never was a pod's
+	probed   map[string]bool                 // templates whose pods have a readiness probe, see template
+	Gateways map[history.Lane]bool           // lanes that go through a gateway
+	fronts   map[history.Lane]*history.Front // of those, lanes whose gateway is not holdfast's own, and names no pod
+	gateway  accepted                        // when a gateway answered, errors included
+	target   []string                        // the Services to which requests go
+	entry    []string                        // the other Services
+	from     history.Offset                  // when the load began
+	last     *PodTimeline                    // the pod that answered last
+	order    map[string][]*PodTimeline       // see Sorted
+	hosts    map[string]bool                 // the hosts of dialled addresses; true: the host never was a pod's
 }
 
 // timelinesKey is the key under which a Run remembers its Timelines.
@@ -55,7 +56,10 @@ func TimelinesOf(f *evidence.Run) *Timelines {
 }
 
 func newTimelines(f *evidence.Run) *Timelines {
-	s := &Timelines{facts: f, objects: f.Timeline(), probed: make(map[string]bool), Gateways: make(map[history.Lane]bool)}
+	s := &Timelines{facts: f, objects: f.Timeline(), probed: make(map[string]bool), Gateways: make(map[history.Lane]bool), fronts: f.Record.Fronts()}
+	for lane := range s.fronts {
+		s.Gateways[lane] = true
+	}
 	s.from, _ = f.UnderLoad()
 	for _, p := range s.objects.Pods {
 		l := &PodTimeline{Pod: p}

@@ -10,7 +10,11 @@ import (
 
 // upstream attributes an error that the gateway itself returned.
 func (s *Timelines) upstream(kind FailureGroup, at history.Offset) Attribution {
-	a := s.look(s.target, at, ProxyLag, false)
+	behind, front := s.target, s.fronts[kind.Lane]
+	if front != nil {
+		behind = front.Backends
+	}
+	a := s.look(behind, at, ProxyLag, false)
 	if a.fine == 0 {
 		if found, ok := s.outage(at, a.troubled); ok {
 			return found
@@ -18,23 +22,25 @@ func (s *Timelines) upstream(kind FailureGroup, at history.Offset) Attribution {
 		if found, ok := s.choose(kind, at, a); ok {
 			return found
 		}
-		return nobody()
+		if front == nil {
+			return nobody()
+		}
+		return s.ownFault(kind, at)
 	}
-	if lost := s.lostAt(at); len(lost) > 0 {
-		found := oneOfNodes(CauseDeadUpstream, lost)
-		found.Phase = PhaseNodeLost
-		return found
-	}
-	if empty := s.emptyAt(at); len(empty) > 0 {
-		return oneOfNodes(CauseEmptyUpstream, empty)
+	if front == nil { // which may have nodes for upstreams; a front has pods
+		if lost := s.lostAt(at); len(lost) > 0 {
+			found := oneOfNodes(CauseDeadUpstream, lost)
+			found.Phase = PhaseNodeLost
+			return found
+		}
+		if empty := s.emptyAt(at); len(empty) > 0 {
+			return oneOfNodes(CauseEmptyUpstream, empty)
+		}
 	}
 	if found, ok := s.choose(FailureGroup{}, at, around{fine: a.fine, troubled: a.troubled}); ok {
 		return found
 	}
-	if kind.status == 504 {
-		return Attribution{Cause: CauseSlow, Confidence: ConfidenceNone}
-	}
-	return nobody()
+	return s.ownFault(kind, at)
 }
 
 // oneOfNodes attributes a failure to one of several nodes.

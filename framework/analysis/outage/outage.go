@@ -36,7 +36,8 @@ type Outage struct {
 	Words   string  // the share in words
 	doubts  verdict.Missing
 
-	lanes []*outageLane
+	lanes  []*outageLane
+	fronts map[history.Lane]*history.Front
 }
 
 // Outages returns an outage for each fault that was seen to take effect, of the given limit, and joins those that overlap. Requests
@@ -59,6 +60,7 @@ func Outages(f *evidence.Run, limit time.Duration, service string) (list []*Outa
 	slices.SortStableFunc(list, func(a, b *Outage) int { return cmp.Compare(a.From, b.From) })
 	list = join(list)
 	for _, o := range list {
+		o.fronts = f.Record.Fronts()
 		o.findShare(f, service)
 	}
 	return list
@@ -79,9 +81,13 @@ func join(list []*Outage) (joined []*Outage) {
 	return joined
 }
 
+// ends are the ready endpoints of a Service.
+type ends struct{ all, victims int }
+
+func (e ends) share() float64 { return float64(e.victims) / float64(e.all) }
+
 // findShare counts the ready endpoints of the service on the victims just before the outage.
 func (o *Outage) findShare(f *evidence.Run, service string) {
-	type ends struct{ all, victims int }
 	counts := make(map[string]ends) // by Service
 	for _, slice := range f.Record.StateAt(o.From - 1).Slices {
 		if service != "" && slice.Service != service {
@@ -105,7 +111,12 @@ func (o *Outage) findShare(f *evidence.Run, service string) {
 			names = append(names, name)
 		}
 	}
-	switch slices.Sort(names); len(names) {
+	slices.Sort(names)
+	if front := o.onlyFront(f, names); front != nil && !f.Blind(o.From) {
+		o.throughFront(front, names, counts)
+		return
+	}
+	switch len(names) {
 	case 1:
 		if f.Blind(o.From) {
 			o.doubts.Add("how much of %s the victims of %s had is not known: a watch was blind", names[0], o.name)
@@ -113,7 +124,7 @@ func (o *Outage) findShare(f *evidence.Run, service string) {
 		}
 		c := counts[names[0]]
 		o.service = names[0]
-		o.share = float64(c.victims) / float64(c.all)
+		o.share = c.share()
 		o.Words = fmt.Sprintf("the victims had %d of %s of %s, %s", c.victims, prose.Count(c.all, "endpoint"), names[0], prose.Percent(o.share))
 	case 0:
 		o.doubts.Add("no service had an endpoint on the victims of %s", o.name)

@@ -15,7 +15,7 @@ import (
 
 // outageLane counts a lane's requests during an outage. A request that opened a connection met a victim by chance, with the
 // probability of the victims' share of the endpoints. A request on an open connection had no choice: the connection leads to a known
-// pod.
+// pod. One that a front sends on has the choice of its pods nevertheless.
 type outageLane struct {
 	lane        history.Lane
 	opened      []uint32 // by step
@@ -42,7 +42,7 @@ func (o *Outage) Count(r *history.Request, failed bool) {
 		return
 	}
 	at := max(r.Sent, o.From)
-	if attribution.OnKept(r) {
+	if attribution.OnKept(r) && o.fronts[r.Lane] == nil {
 		l.keeps = true
 		if failed {
 			l.kept++

@@ -22,6 +22,7 @@ const victimWindow = 3 * time.Second
 type victims struct {
 	all    []*victim
 	byName map[string]*answering // all pods of the watches
+	fronts map[history.Lane]*history.Front
 }
 
 // answering is a pod by the name that requests have.
@@ -39,6 +40,10 @@ type victim struct {
 	idle  bool           // it was not ready, so clients were not sent to it
 	// Within victimWindow: requests that the pod answered, and requests that were sent, to whichever pod.
 	answers, sent laneCounts
+	// services are those of which it was a ready endpoint, and through counts the good answers, within victimWindow, that came through a
+	// front of such a Service: which of its pods gave them is not known.
+	services []string
+	through  laneCounts
 }
 
 // laneCounts are numbers of requests by lane.
@@ -55,7 +60,7 @@ func JustBefore(sent, at history.Offset, window time.Duration) bool {
 }
 
 func newVictims(f *evidence.Run) *victims {
-	s := &victims{byName: make(map[string]*answering)}
+	s := &victims{byName: make(map[string]*answering), fronts: f.Record.Fronts()}
 	workloads := f.Selectors()
 	for _, e := range f.Record.Events {
 		if e.Pod == nil || s.byName[e.Pod.Name] != nil {
@@ -105,6 +110,9 @@ func (s *victims) find(f *evidence.Run, i int) {
 			t.at = at
 		}
 		t.idle = idle(f, name, t.at-1)
+		if len(s.fronts) > 0 {
+			t.services = servicesOf(f, name, t.at-1)
+		}
 		known.taken = append(known.taken, t)
 		s.all = append(s.all, t)
 	}
@@ -132,7 +140,11 @@ func (s *victims) take(r *history.Request) {
 			t.sent.count(r.Lane)
 		}
 	}
-	if r.Outcome != history.OK || r.Inferred || r.Pod == "" {
+	if r.Outcome != history.OK {
+		return
+	}
+	s.takeThrough(r)
+	if r.Inferred || r.Pod == "" {
 		return
 	}
 	known := s.byName[r.Pod]
@@ -166,9 +178,10 @@ func (c laneCounts) of(lane history.Lane) uint64 {
 	return 0
 }
 
-// offered are the victims of a fault that clients could be sent to: those that were ready and belong to a workload with a pod that
-// answered under load. Pods of a gateway never answer in their own name.
-func (s *victims) offered(fault int) (list []*victim) {
+// offered are the victims of a fault that clients of a lane could be sent to: those that were ready and belong to a workload with a pod
+// that answered under load. Pods of holdfast's own gateway never answer in their own name, and pods behind another front never do: they are
+// offered if they were endpoints of its Services. Then the front is returned.
+func (s *victims) offered(fault int, lane history.Lane) (list []*victim, front *history.Front) {
 	answering := make(map[int]bool) // workloads with a pod that answered
 	for _, known := range s.byName {
 		for _, w := range known.workloads {
@@ -176,11 +189,15 @@ func (s *victims) offered(fault int) (list []*victim) {
 		}
 	}
 	for _, t := range s.all {
-		if t.fault == fault && !t.idle && slices.ContainsFunc(s.byName[t.pod].workloads, func(w int) bool { return answering[w] }) {
+		switch {
+		case t.fault != fault || t.idle:
+		case t.behind(s.fronts[lane]):
+			list, front = append(list, t), s.fronts[lane]
+		case slices.ContainsFunc(s.byName[t.pod].workloads, func(w int) bool { return answering[w] }):
 			list = append(list, t)
 		}
 	}
-	return list
+	return list, front
 }
 
 // flow is what the victims of a fault answered on a lane.
@@ -189,6 +206,8 @@ type flow struct {
 	lane     history.Lane
 	victims  []*victim
 	answers  uint64
+	through  uint64 // good answers that came through a front, of the victims or of others behind it
+	front    *history.Front
 	answered int    // number of victims that answered
 	sent     uint64 // the most requests that were sent before any of them was taken, to whichever pod
 }
@@ -196,16 +215,14 @@ type flow struct {
 // flows lists, for each fault with victims and each lane, what the victims answered just before.
 func (t *Stats) flows(lanes []history.Lane) (list []flow) {
 	for i := range t.facts.Faults {
-		offered := t.victims.offered(i)
-		if len(offered) == 0 {
-			continue
-		}
 		for _, lane := range lanes {
-			if lane == history.LaneControl { // which leads back to the worker
+			offered, front := t.victims.offered(i, lane)
+			if lane == history.LaneControl || len(offered) == 0 { // the first leads back to the worker
 				continue
 			}
-			one := flow{fault: &t.facts.Faults[i], lane: lane, victims: offered}
+			one := flow{fault: &t.facts.Faults[i], lane: lane, victims: offered, front: front}
 			for _, v := range offered {
+				one.through = max(one.through, v.through.of(lane))
 				if n := v.answers.of(lane); n > 0 {
 					one.answers += n
 					one.answered++
@@ -221,7 +238,7 @@ func (t *Stats) flows(lanes []history.Lane) (list []flow) {
 // Reached reports lanes on which no victim of a fault answered a request: the fault could not affect those clients of its victims.
 // A lane on which nothing was sent is reported elsewhere.
 func (t *Stats) Reached(lanes []history.Lane) (d verdict.Missing) {
-	return t.reached(lanes, func(flow) bool { return true })
+	return append(t.reached(lanes, func(flow) bool { return true }), t.elsewhere(lanes)...)
 }
 
 // unsent is whether a lane lacked requests, rather than answers of the victims: fewer than half of those that were due just before the
@@ -232,7 +249,11 @@ func (t *Stats) unsent(f flow) bool {
 
 func (t *Stats) reached(lanes []history.Lane, which func(flow) bool) (d verdict.Missing) {
 	for _, one := range t.flows(lanes) {
-		if one.answers > 0 || t.Requests(one.lane) == 0 || !which(one) {
+		if one.answers > 0 || one.through > 0 || t.Requests(one.lane) == 0 || !which(one) {
+			continue
+		}
+		if one.front != nil {
+			d.Add("no request got a good answer through %s on %s in the %s before %s", one.front.Name, one.lane, victimWindow, one.fault.Name)
 			continue
 		}
 		if n := len(one.victims); n > 1 {
@@ -247,6 +268,9 @@ func (t *Stats) reached(lanes []history.Lane, which func(flow) bool) (d verdict.
 // VictimNumbers adds the smallest number of requests that the victims of a fault answered, by lane.
 func (t *Stats) VictimNumbers(v *verdict.Verdict, lanes []history.Lane) {
 	for _, one := range t.flows(lanes) {
+		if one.front != nil { // how many they answered is not known
+			continue
+		}
 		name := "victimAnswers." + string(one.lane)
 		if least, known := v.Numbers[name]; !known || float64(one.answers) < least {
 			v.Measure(name, float64(one.answers))
@@ -261,9 +285,14 @@ func (t *Stats) VictimLines(lanes []history.Lane) (lines []string) {
 		fault := &t.facts.Faults[i]
 		var parts []string
 		for _, one := range flows {
-			if one.fault == fault {
+			if one.fault == fault && one.front == nil {
 				parts = append(parts, fmt.Sprintf("%s on %s (%d of %s)", prose.Count(one.answers, "request"), one.lane, one.answered, prose.Count(len(one.victims), "pod")))
 			}
+		}
+		inferred := throughFronts(flows, fault)
+		lines = append(lines, inferred...)
+		if len(parts) == 0 && len(inferred) > 0 {
+			continue
 		}
 		if len(parts) == 0 {
 			lines = append(lines, fault.Name+" took no pod that received requests")

@@ -1,5 +1,6 @@
-// Build makes the images of the applications in suites/apps from their recipes: go run ./suites/apps/build FOLDER ...
-// An image is written as FOLDER/NAME.tar for each FOLDER/NAME.image.yaml, unless it is newer than its recipe and its program.
+// Build makes what the applications in suites/apps need beside their own files: go run ./suites/apps/build FOLDER ...
+// An image is written as FOLDER/NAME.tar for each recipe FOLDER/NAME.image.yaml, and files of a Go module go into the folder that
+// FOLDER/NAME.copies.yaml names, unless they are newer than what asks for them and than the sources of their program.
 package main
 
 import (
@@ -10,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-ha/holdfast/workloads/image/debian"
+	"github.com/holdfast-ha/holdfast/workloads/image/gomodule"
 )
 
 func main() {
@@ -21,10 +23,22 @@ func main() {
 	}
 }
 
-const suffix = ".image.yaml"
+const (
+	suffix       = ".image.yaml"
+	copiesSuffix = ".copies.yaml"
+)
 
-// build makes the images of one application.
+// build makes what one application needs.
 func build(ctx context.Context, folder string) error {
+	asked, err := filepath.Glob(filepath.Join(folder, "*"+copiesSuffix))
+	if err != nil {
+		return err
+	}
+	for _, path := range asked {
+		if err := copies(ctx, path); err != nil {
+			return err
+		}
+	}
 	recipes, err := filepath.Glob(filepath.Join(folder, "*"+suffix))
 	if err != nil {
 		return err
@@ -47,6 +61,16 @@ func build(ctx context.Context, folder string) error {
 		}
 	}
 	return nil
+}
+
+// copies makes a folder with files of a Go module.
+func copies(ctx context.Context, path string) error {
+	wanted, err := gomodule.ReadCopies(path)
+	if err != nil || upToDate(wanted.Into, path, "") {
+		return err
+	}
+	fmt.Printf("%s: copying from %s\n", path, wanted.Module)
+	return wanted.Make(ctx)
 }
 
 // upToDate reports whether an image is newer than its recipe and the files of its program, if it has one.

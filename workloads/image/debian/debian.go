@@ -24,6 +24,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 	"sigs.k8s.io/yaml"
+
+	"github.com/holdfast-ha/holdfast/workloads/image/gomodule"
 )
 
 // Recipe is what is in an image.
@@ -33,8 +35,10 @@ type Recipe struct {
 	// Packages are installed with all that they depend on, except what Without names.
 	Packages []string `json:"packages,omitempty"`
 	// Program is a Go package, relative to the recipe, whose executable is put into the image under its own name.
-	Program string   `json:"program,omitempty"`
-	Without []string `json:"without,omitempty"`
+	Program string `json:"program,omitempty"`
+	// Module is the same for a command of a Go module that is not this one.
+	Module  *gomodule.Program `json:"module,omitempty"`
+	Without []string          `json:"without,omitempty"`
 	// Files are further files by their path, with their content, and Folders further folders.
 	Files   map[string]string `json:"files,omitempty"`
 	Folders []string          `json:"folders,omitempty"`
@@ -54,8 +58,13 @@ func Read(path string) (Recipe, error) {
 	if err := yaml.UnmarshalStrict(text, &r); err != nil {
 		return r, fmt.Errorf("read %s: %w", path, err)
 	}
-	if r.Name == "" || len(r.Packages) == 0 && r.Program == "" || len(r.Entrypoint) == 0 {
-		return r, fmt.Errorf("read %s: want a name, packages or a program, and an entrypoint", path)
+	if r.Name == "" || len(r.Packages) == 0 && r.Program == "" && r.Module == nil || len(r.Entrypoint) == 0 {
+		return r, fmt.Errorf("read %s: want a name, packages, a program or a module, and an entrypoint", path)
+	}
+	if r.Module != nil {
+		if err := r.Module.Validate(); err != nil {
+			return r, fmt.Errorf("read %s: %w", path, err)
+		}
 	}
 	if r.Program != "" {
 		r.Program = filepath.Join(filepath.Dir(path), r.Program)
@@ -82,6 +91,11 @@ func Build(ctx context.Context, r Recipe, archive string) (err error) {
 	}
 	if r.Program != "" {
 		if err := compile(ctx, r, root); err != nil {
+			return fmt.Errorf("build image %s: %w", r.Name, err)
+		}
+	}
+	if r.Module != nil {
+		if _, err := r.Module.Build(ctx, work, root); err != nil {
 			return fmt.Errorf("build image %s: %w", r.Name, err)
 		}
 	}

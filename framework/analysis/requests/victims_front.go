@@ -1,0 +1,82 @@
+package requests
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
+	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/prose"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
+)
+
+// servicesOf are the Services of which a pod was a ready endpoint at a moment.
+func servicesOf(f *evidence.Run, pod string, at history.Offset) (names []string) {
+	for _, slice := range f.Record.StateAt(at).Slices {
+		for _, e := range slice.Endpoints {
+			if e.Pod == pod && e.Ready && !e.Terminating && !slices.Contains(names, slice.Service) {
+				names = append(names, slice.Service)
+			}
+		}
+	}
+	return names
+}
+
+// behind reports whether the victim was one of the pods behind a front.
+func (t *victim) behind(front *history.Front) bool {
+	return front != nil && slices.ContainsFunc(t.services, func(s string) bool { return slices.Contains(front.Backends, s) })
+}
+
+// takeThrough counts a good answer for the victims behind the front of its lane.
+func (s *victims) takeThrough(r *history.Request) {
+	front := s.fronts[r.Lane]
+	if front == nil {
+		return
+	}
+	for _, t := range s.all {
+		if t.behind(front) && JustBefore(r.Sent, t.at, victimWindow) {
+			t.through.count(r.Lane)
+		}
+	}
+}
+
+// throughFronts says, for each lane that passes a front, how many of its requests may have met the victims behind it.
+func throughFronts(flows []flow, fault *history.FaultLife) (lines []string) {
+	for _, one := range flows {
+		if one.fault != fault || one.front == nil {
+			continue
+		}
+		hidden := 0
+		for _, v := range one.victims {
+			if v.behind(one.front) {
+				hidden++
+			}
+		}
+		lines = append(lines, fmt.Sprintf("in the %s before, %s on %s got good answers through %s, behind which %s took %s: that requests met its victims is inferred",
+			victimWindow, prose.Count(one.through, "request"), one.lane, one.front.Name, fault.Name, prose.Count(hidden, "endpoint")))
+	}
+	return lines
+}
+
+// elsewhere reports faults that took endpoints, of which none is known to be one that a lane's front leads to, or one of its own: the record
+// lacks the answers that would show it, or the front leads elsewhere.
+func (t *Stats) elsewhere(lanes []history.Lane) (d verdict.Missing) {
+	for i := range t.facts.Faults {
+		var taken []string
+		for _, v := range t.victims.all {
+			if v.fault == i && !v.idle && len(v.services) > 0 {
+				taken = append(taken, v.pod)
+			}
+		}
+		for _, lane := range lanes {
+			front := t.victims.fronts[lane]
+			if front == nil || len(taken) == 0 {
+				continue
+			}
+			if offered, _ := t.victims.offered(i, lane); len(offered) == 0 {
+				d.Add("%s took %s, and nothing shows that requests through %s on %s came to any of them", t.facts.Faults[i].Name, prose.List(taken), front.Name, lane)
+			}
+		}
+	}
+	return d
+}

@@ -1,0 +1,118 @@
+package apptest
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/workloads/app"
+)
+
+// leads returns an error unless the probe's URL leads to pods of the application.
+func (p Probe) leads(a app.App, u *url.URL) error {
+	for _, name := range p.Behind {
+		if _, known := a.Service(name); !known || len(a.Behind(name)) == 0 {
+			return fmt.Errorf("probe %s: behind: %s is no Service with pods of a Deployment or StatefulSet of the application", p.Name, name)
+		}
+	}
+	service, known := a.Service(u.Hostname())
+	if front, is := a.FrontOf(p.URL); is {
+		switch {
+		case len(p.Behind) > 0:
+			return fmt.Errorf("probe %s: behind: %s says itself which Services are behind it", p.Name, front)
+		case len(workloadsOf(a, front.Backends)) == 0:
+			return fmt.Errorf("probe %s: %s leads to no Service with pods of a Deployment or StatefulSet of the application", p.Name, front)
+		}
+		return nil
+	}
+	switch {
+	case !known:
+		return fmt.Errorf("probe %s: %s is no Service of the application, and no host of an Ingress or HTTPRoute. It has %s", p.Name, u.Hostname(), a.Names())
+	case len(a.Behind(service.Name)) == 0:
+		return fmt.Errorf("probe %s: Service %s selects no pods of a Deployment or StatefulSet of the application", p.Name, service.Name)
+	case service.Headless:
+		return fmt.Errorf("probe %s: Service %s is headless, and so has no address", p.Name, service.Name)
+	case slices.Contains(p.Behind, service.Name):
+		return fmt.Errorf("probe %s: behind: Service %s cannot be behind itself", p.Name, service.Name)
+	}
+	return nil
+}
+
+// front is what the probe's requests pass before they come to the pods that answer them; nil: nothing, or nothing that is known.
+func (p Probe) front(a app.App) *history.Front {
+	if f, is := a.FrontOf(p.URL); is {
+		return &history.Front{Name: f.String(), Entries: f.Entries, Backends: f.Backends}
+	}
+	if name := p.service(a); name != "" && len(p.Behind) > 0 {
+		return &history.Front{Name: "Service " + name, Entries: []string{name}, Backends: p.Behind}
+	}
+	return nil
+}
+
+// service is the name of the Service that the probe's URL names; empty: it names none.
+func (p Probe) service(a app.App) string {
+	u, err := url.Parse(p.URL)
+	if err != nil {
+		return ""
+	}
+	s, _ := a.Service(u.Hostname())
+	return s.Name
+}
+
+// reaches are the workloads that a probe's requests meet: those of its Service, or of a front the controller and what is behind it.
+func (p Probe) reaches(a app.App) []app.Workload {
+	if f := p.front(a); f != nil {
+		return workloadsOf(a, slices.Concat(f.Entries, f.Backends))
+	}
+	return a.Behind(p.service(a))
+}
+
+// workloadsOf are the workloads behind some Services, each once.
+func workloadsOf(a app.App, services []string) (list []app.Workload) {
+	for _, name := range services {
+		for _, w := range a.Behind(name) {
+			if !slices.ContainsFunc(list, func(other app.Workload) bool { return other.Name == w.Name }) {
+				list = append(list, w)
+			}
+		}
+	}
+	return list
+}
+
+// fronts are the fronts of a test's lanes.
+func (t Test) fronts(probes []Probe) map[history.Lane]history.Front {
+	fronts := map[history.Lane]history.Front{}
+	for _, p := range probes {
+		f := p.front(t.App)
+		if f == nil {
+			continue
+		}
+		for _, lane := range p.laneNames(len(probes)) {
+			fronts[lane] = *f
+		}
+	}
+	return fronts
+}
+
+// Notes say what a reader of the verdicts about a workload must know.
+func (t Test) Notes(w app.Workload, probes []Probe) (notes []string) {
+	for _, p := range probes {
+		f := p.front(t.App)
+		if f == nil {
+			continue
+		}
+		var behind []string
+		for _, one := range workloadsOf(t.App, f.Backends) {
+			behind = append(behind, one.Kind()+" "+one.Name)
+		}
+		notes = append(notes, fmt.Sprintf("The requests of probe %s pass %s. A connection shows which of its own pods takes a request; which pod of %s answers it "+
+			"is inferred from their endpoints.", p.Name, f.Name, strings.Join(behind, " and ")))
+	}
+	if w.HasVolume(t.App) {
+		notes = append(notes, fmt.Sprintf("The volumes of %s %s are folders, each of one node. A pod whose node is drained or lost waits for that node, where the disk of a "+
+			"cloud would have moved.", w.Kind(), w.Name))
+	}
+	return notes
+}

@@ -1,0 +1,78 @@
+package environment
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/netip"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/holdfast-ha/holdfast/workloads/app"
+)
+
+// balanced are the addresses of Services of type LoadBalancer. No machine has one of them: they are for documentation (RFC 5737).
+//
+// kube-proxy on each node sends what comes from its pods, or from the node itself, to an address of the status on to the Service's
+// endpoints (ipMode VIP). So such an address leads nowhere from outside of the cluster, and to the Service from each of its nodes, where
+// the load comes from; nobody has to announce it. With externalTrafficPolicy Local, kube-proxy sends traffic of pods and of the node
+// itself to all endpoints too, as if it had gone out to a load balancer that knows which nodes have endpoints, and come in again. In IPVS mode alone
+// it does not.
+//
+// Source: https://github.com/kubernetes/enhancements/tree/master/keps/sig-network/1860-kube-proxy-IP-node-binding, and "short-circuit pod
+// traffic" in kubernetes pkg/proxy/nftables/proxier.go, "pod traffic for %s external destinations" in pkg/proxy/iptables/proxier.go
+var balanced = netip.MustParsePrefix("198.51.100.0/24")
+
+// balancerAddress is the address of an application's Service of type LoadBalancer. It depends on the application's Services alone.
+func balancerAddress(services []app.Service, name string) (netip.Addr, error) {
+	var names []string
+	for _, s := range services {
+		if s.LoadBalancer {
+			names = append(names, s.Name)
+		}
+	}
+	slices.Sort(names)
+	address := balanced.Addr()
+	for range slices.Index(names, name) + 1 {
+		address = address.Next()
+	}
+	if !balanced.Contains(address.Next()) { // the last one is for broadcasts
+		return address, fmt.Errorf("give Service %s an address: %s has no more than 254", name, balanced)
+	}
+	return address, nil
+}
+
+// balance gives each Service of type LoadBalancer an address, unless somebody else has done so.
+func (env *Environment) balance(ctx context.Context) error {
+	for _, s := range env.Spec.App.Services {
+		if !s.LoadBalancer {
+			continue
+		}
+		services := env.client.CoreV1().Services(env.namespace)
+		there, err := services.Get(ctx, s.Name, metav1.GetOptions{})
+		if err != nil {
+			return fmt.Errorf("give Service %s an address: %w", s.Name, err)
+		}
+		if len(there.Status.LoadBalancer.Ingress) > 0 {
+			continue
+		}
+		address, err := balancerAddress(env.Spec.App.Services, s.Name)
+		if err != nil {
+			return err
+		}
+		vip := corev1.LoadBalancerIPModeVIP
+		patch, err := json.Marshal(map[string]any{"status": map[string]any{"loadBalancer": corev1.LoadBalancerStatus{
+			Ingress: []corev1.LoadBalancerIngress{{IP: address.String(), IPMode: &vip}},
+		}}})
+		if err != nil {
+			return err
+		}
+		if _, err := services.Patch(ctx, s.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: fieldManager}, "status"); err != nil {
+			return fmt.Errorf("give Service %s address %s: %w", s.Name, address, err)
+		}
+	}
+	return nil
+}
