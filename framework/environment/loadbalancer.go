@@ -45,8 +45,20 @@ func balancerAddress(services []app.Service, name string) (netip.Addr, error) {
 	return address, nil
 }
 
+// routeScript lets a node send to the addresses $1: a node without a default route refuses to before kube-proxy's rules are asked. A pod
+// needs no such route, because its own default route leads to its node.
+const routeScript = `ip -4 route replace "$1" dev eth0`
+
 // balance gives each Service of type LoadBalancer an address, unless somebody else has done so.
 func (env *Environment) balance(ctx context.Context) error {
+	if !slices.ContainsFunc(env.Spec.App.Services, func(s app.Service) bool { return s.LoadBalancer }) {
+		return nil
+	}
+	for _, node := range env.Cluster.Nodes() {
+		if _, err := node.Exec(ctx, "sh", "-c", routeScript, "route", balanced.String()); err != nil {
+			return fmt.Errorf("route the addresses of Services of type LoadBalancer on %s: %w", node.Name(), err)
+		}
+	}
 	for _, s := range env.Spec.App.Services {
 		if !s.LoadBalancer {
 			continue
