@@ -27,19 +27,18 @@ const (
 
 // File is the content of holdfast.yaml. Every field but apiVersion, kind, the manifests and a probe's URL has a default.
 type File struct {
-	APIVersion string  `yaml:"apiVersion"` // holdfast.dev/v1alpha1
-	Kind       string  `yaml:"kind"`       // App
-	App        App     `yaml:"app"`        // what is deployed
-	Probes     []Probe `yaml:"probes"`     // the requests that show whether the application serves
-	// What is done to the application; default: rollout, drain, delete-pod, scale and node-kill.
-	Faults []string `yaml:"faults"`
+	APIVersion string   `yaml:"apiVersion"` // holdfast.dev/v1alpha1
+	Kind       string   `yaml:"kind"`       // App
+	App        App      `yaml:"app"`        // what is deployed
+	Probes     []Probe  `yaml:"probes"`     // the requests that show whether the application serves
+	Faults     []string `yaml:"faults"`     // what is done to the application; default: rollout, drain, delete-pod, scale, node-kill
 }
 
 // App says what is deployed. Paths are relative to the file.
 type App struct {
 	Manifests []string `yaml:"manifests"` // files, folders or URLs
 	Kustomize string   `yaml:"kustomize"` // a folder with a kustomization
-	Namespace string   `yaml:"namespace"` // of objects that name none; default: app
+	Namespace string   `yaml:"namespace"` // of objects that name no namespace; default: app
 	Images    []string `yaml:"images"`    // archives of 'docker save', or names of images
 	Pull      string   `yaml:"pull"`      // for images that are neither given nor in the local engine: missing pulls them (default), never asks no registry
 }

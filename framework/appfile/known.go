@@ -87,16 +87,20 @@ func noSuchField(key *yaml.Node, at string, fields map[string]reflect.Type) erro
 func fieldsOf(t reflect.Type) map[string]reflect.Type {
 	fields := map[string]reflect.Type{}
 	for i := range t.NumField() {
-		name, _, _ := strings.Cut(t.Field(i).Tag.Get("yaml"), ",")
-		fields[name] = t.Field(i).Type
+		if name, tagged := t.Field(i).Tag.Lookup("yaml"); tagged {
+			fields[name] = t.Field(i).Type
+		}
 	}
 	return fields
 }
 
 // wanted is what a field of a type has as its value.
 func wanted(t reflect.Type) string {
-	if t == duration {
+	switch {
+	case t == duration:
 		return "a duration such as 2s or 500ms"
+	case reflect.PointerTo(t).Implements(unmarshaler):
+		return "a text, or fromSecret"
 	}
 	switch t.Kind() {
 	case reflect.Slice:

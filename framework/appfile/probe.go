@@ -13,7 +13,7 @@ import (
 
 // Expect is the good answer.
 type Expect struct {
-	Status   []int         `yaml:"status"`   // of the good answer; default: 200
+	Status   []int         `yaml:"status"`   // HTTP statuses of a good answer; default: 200
 	Contains string        `yaml:"contains"` // a text in the body
 	JSON     *JSON         `yaml:"json"`     // a value in a body of JSON
 	Within   time.Duration `yaml:"within"`   // from the sending of the request to the end of the answer, at most 10s; an answer that comes later is late, and fails
@@ -21,7 +21,7 @@ type Expect struct {
 
 // JSON is a value in a body of JSON.
 type JSON struct {
-	Path   string  `yaml:"path"`   // of the value, as 'kubectl get -o jsonpath' has it, such as {.items[0].id}
+	Path   string  `yaml:"path"`   // where the value is, as 'kubectl get -o jsonpath' has it, such as {.items[0].id}
 	Equals *string `yaml:"equals"` // the value, as 'kubectl get -o jsonpath' prints it; default: any
 }
 
@@ -41,7 +41,11 @@ func (h *Header) UnmarshalYAML(n *yaml.Node) error {
 		return err
 	}
 	if _, err := request.ParseSecretKey(h.FromSecret); err != nil {
-		return fmt.Errorf("line %d, column %d: fromSecret: %w", n.Line, n.Column, err)
+		at := n
+		if len(n.Content) > 0 {
+			at = n.Content[len(n.Content)-1]
+		}
+		return fmt.Errorf("line %d, column %d: fromSecret: %w", at.Line, at.Column, err)
 	}
 	return nil
 }

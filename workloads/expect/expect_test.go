@@ -22,7 +22,7 @@ func TestValidate(t *testing.T) {
 		"a path without braces": {json(".id"), `expect a value at path ".id": want one path in braces, such as {.items[0].id}`},
 		"two paths":             {json("{.a}{.b}"), `expect a value at path "{.a}{.b}": want one path in braces, such as {.items[0].id}`},
 		"an empty path":         {json("{}"), `expect a value at path "{}": it names no value`},
-		"a word":                {json("{id}"), `expect a value at path "{id}": unrecognized identifier id`},
+		"a word":                {json("{id}"), `expect a value at path "{id}": it has a word that is no part of a path; fields begin with a dot`},
 		"a loop":                {json("{range .items[*]}"), `expect a value at path "{range .items[*]}": it has a word that is no part of a path; fields begin with a dot`},
 		"a constant":            {json("{'7'}"), `expect a value at path "{'7'}": it has a word that is no part of a path; fields begin with a dot`},
 		"a path that is cut":    {json("{.items[0"), `expect a value at path "{.items[0": unterminated array`},
