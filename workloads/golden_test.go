@@ -66,6 +66,7 @@ var goldens = map[string]interface{ Objects(Place) ([]Object, error) }{
 		Resources: Resources{CPU: "100m", Memory: "48Mi", MemoryLimit: "96Mi"},
 	},
 	"load-default":    Load{},
+	"load-secrets":    Load{Flows: true, Secrets: map[string][]string{"token": {"header"}, "probe.example": {"a", "b"}}},
 	"load-everything": Load{AlsoOn: []string{"w1"}, Resources: Resources{CPU: "1", Memory: "1Gi", MemoryLimit: "2Gi"}},
 }
 
@@ -146,6 +147,9 @@ func podOf(o Object) *corev1.PodSpec {
 // Source: https://kubernetes.io/docs/concepts/security/pod-security-standards/#restricted
 func TestPodsAreRestricted(t *testing.T) {
 	for name := range goldens {
+		if load, is := goldens[name].(Load); is && load.Flows {
+			continue // it has the privileges of the node's root, and says so
+		}
 		pods := 0
 		for _, o := range objectsOf(t, name) {
 			spec := podOf(o)

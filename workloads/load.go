@@ -2,6 +2,9 @@ package workloads
 
 import (
 	"fmt"
+	"maps"
+	"path"
+	"slices"
 	"strconv"
 	"time"
 
@@ -18,6 +21,9 @@ type Load struct {
 	// Flows lets a worker look up in the connection tracking of its node which pod each connection leads to. It then needs the
 	// privileges of the node's root.
 	Flows bool `json:"flows,omitempty"`
+	// Secrets are the keys of Secrets of the namespace that a worker's requests carry, by the Secret's name. What is not there is not
+	// mounted: the worker then says so.
+	Secrets map[string][]string `json:"secrets,omitempty"`
 	// Spin lets a worker use up its CPU quota now and then, for mutants of the harness.
 	Spin bool `json:"spin,omitempty"`
 }
@@ -27,6 +33,9 @@ const (
 	LoadFlowsFlag = "--flows"
 	LoadSpinFlag  = "--spin"
 )
+
+// LoadSecrets is where a worker finds the Secrets: a folder for each, with a file for each key.
+const LoadSecrets = "/var/run/holdfast/secrets"
 
 // loadName is the value of LabelName; the pods are load-0, load-1, ...
 const loadName = "load"
@@ -50,6 +59,22 @@ func followFlows(spec *corev1.PodSpec) {
 		Capabilities: &corev1.Capabilities{
 			Drop: []corev1.Capability{"ALL"}, Add: []corev1.Capability{"SYS_ADMIN", "NET_ADMIN", "SYS_PTRACE"},
 		},
+	}
+}
+
+// mountSecrets gives a worker the keys that it needs of each Secret, and no other.
+func mountSecrets(spec *corev1.PodSpec, secrets map[string][]string) {
+	yes := true
+	for i, name := range slices.Sorted(maps.Keys(secrets)) {
+		source := &corev1.SecretVolumeSource{SecretName: name, Optional: &yes}
+		for _, key := range secrets[name] {
+			source.Items = append(source.Items, corev1.KeyToPath{Key: key, Path: key})
+		}
+		volume := "secret-" + strconv.Itoa(i) // a Secret's name may be longer than that of a volume
+		spec.Volumes = append(spec.Volumes, corev1.Volume{Name: volume, VolumeSource: corev1.VolumeSource{Secret: source}})
+		spec.Containers[0].VolumeMounts = append(spec.Containers[0].VolumeMounts, corev1.VolumeMount{
+			Name: volume, MountPath: path.Join(LoadSecrets, name), ReadOnly: true,
+		})
 	}
 }
 
@@ -84,6 +109,7 @@ func (l Load) Objects(at Place) ([]Object, error) {
 	if l.Flows {
 		followFlows(&template.Spec)
 	}
+	mountSecrets(&template.Spec, l.Secrets)
 	template.Spec.NodeSelector, template.Spec.Tolerations = onRole(roleLoad), loadTolerations()
 	var objects []Object
 	for i, name := range l.PodNames() {

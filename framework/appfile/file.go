@@ -14,7 +14,6 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/load/request"
 	"github.com/holdfast-ha/holdfast/workloads/app"
-	"github.com/holdfast-ha/holdfast/workloads/expect"
 )
 
 // Name is the file's usual name.
@@ -28,44 +27,37 @@ const (
 
 // File is the content of holdfast.yaml. Every field but apiVersion, kind, the manifests and a probe's URL has a default.
 type File struct {
-	APIVersion string  `yaml:"apiVersion"`
-	Kind       string  `yaml:"kind"`
-	App        App     `yaml:"app"`
-	Probes     []Probe `yaml:"probes"`
-	// Faults are what is done to the application; default: apptest.DefaultFaults.
-	Faults []string `yaml:"faults"`
+	APIVersion string   `yaml:"apiVersion"` // holdfast.dev/v1alpha1
+	Kind       string   `yaml:"kind"`       // App
+	App        App      `yaml:"app"`        // what is deployed
+	Probes     []Probe  `yaml:"probes"`     // the requests that show whether the application serves
+	Faults     []string `yaml:"faults"`     // what is done to the application; default: rollout, drain, delete-pod, scale, node-kill
 }
 
 // App says what is deployed. Paths are relative to the file.
 type App struct {
 	Manifests []string `yaml:"manifests"` // files, folders or URLs
-	Kustomize string   `yaml:"kustomize"` // a folder
-	Namespace string   `yaml:"namespace"` // of objects that name none
-	Images    []string `yaml:"images"`    // archives, or references
-	Pull      string   `yaml:"pull"`      // missing (default) or never
+	Kustomize string   `yaml:"kustomize"` // a folder with a kustomization
+	Namespace string   `yaml:"namespace"` // of objects that name no namespace; default: app
+	Images    []string `yaml:"images"`    // archives of 'docker save', or names of images
+	Pull      string   `yaml:"pull"`      // for images that are neither given nor in the local engine: missing pulls them (default), never asks no registry
 }
 
 // Probe is a request that is sent again and again, and the answer that is good.
 type Probe struct {
-	Name    string            `yaml:"name"`
-	URL     string            `yaml:"url"`
+	Name    string            `yaml:"name"`    // stands in reports; default: the name of the Service
+	URL     string            `yaml:"url"`     // an http or https URL of a Service of the application
 	TCP     string            `yaml:"tcp"`     // host:port, in place of a URL
 	GRPC    string            `yaml:"grpc"`    // host:port of a server with a health service, in place of a URL
-	Service string            `yaml:"service"` // that the health service is asked for; default: the whole server
-	Method  string            `yaml:"method"`
-	Headers map[string]string `yaml:"headers"`
-	Body    string            `yaml:"body"` // with tcp: what is sent
-	Expect  Expect            `yaml:"expect"`
-	TLS     *TLS              `yaml:"tls"`
-	Behind  []string          `yaml:"behind"` // Services to which the pods of that Service, a proxy, send requests on
-	Rate    float64           `yaml:"rate"`   // in requests a second on each lane
-	Lanes   []string          `yaml:"lanes"`  // fresh, reused
-}
-
-// Expect is the good answer; default: status 200.
-type Expect struct {
-	Status   []int  `yaml:"status"`
-	Contains string `yaml:"contains"`
+	Service string            `yaml:"service"` // with grpc: what the health service is asked for; default: the whole server
+	Method  string            `yaml:"method"`  // default: GET
+	Headers map[string]Header `yaml:"headers"` // each is a text, or comes from a Secret
+	Body    string            `yaml:"body"`    // of the request; with tcp: what is sent
+	Expect  Expect            `yaml:"expect"`  // the good answer
+	TLS     *TLS              `yaml:"tls"`     // how the certificate of an https URL is verified
+	Behind  []string          `yaml:"behind"`  // Services to which the pods of that Service, a proxy, send requests on
+	Rate    float64           `yaml:"rate"`    // in requests a second on each lane; default: 50
+	Lanes   []string          `yaml:"lanes"`   // how connections are used; default: fresh (a new one for each request) and reused
 }
 
 // TLS says how the certificate of an https URL is verified.
@@ -149,6 +141,9 @@ func (f File) ProbesOf() (all []apptest.Probe, err error) {
 			made.Name = p.Name
 		}
 		made.Rate, made.Behind = p.Rate, p.Behind
+		if err := p.secrets(&made); err != nil {
+			return nil, err
+		}
 		for _, lane := range p.Lanes {
 			made.Lanes = append(made.Lanes, history.Lane(lane))
 		}
@@ -179,21 +174,21 @@ func (p Probe) of(n int) (made apptest.Probe, err error) {
 	case given != 1:
 		return made, fmt.Errorf("probe %d: want one of url, tcp and grpc", n+1)
 	case p.GRPC != "":
-		if p.Method != "" || len(p.Headers) > 0 || p.Body != "" || len(p.Expect.Status) > 0 || p.Expect.Contains != "" || p.TLS != nil {
+		if p.Method != "" || len(p.Headers) > 0 || p.Body != "" || !p.Expect.zero() || p.TLS != nil {
 			return made, fmt.Errorf("probe %d: a health check has no method, headers, body, expectation or TLS of its own", n+1)
 		}
 		return apptest.OfHealth(p.GRPC, p.Service, n), nil
 	case p.Service != "":
 		return made, fmt.Errorf("probe %d: service is for grpc", n+1)
 	case p.TCP != "":
-		if p.Method != "" || len(p.Headers) > 0 || len(p.Expect.Status) > 0 || p.TLS != nil {
-			return made, fmt.Errorf("probe %d: TCP has no method, headers, status or TLS", n+1)
+		if p.Method != "" || len(p.Headers) > 0 || !p.Expect.textOnly() || p.TLS != nil {
+			return made, fmt.Errorf("probe %d: TCP has no method, headers or TLS, and expects a text only", n+1)
 		}
 		made = apptest.OfURL("tcp://"+p.TCP, n)
 	default:
 		made = apptest.OfURL(p.URL, n)
 	}
-	made.Request = request.Request{Method: p.Method, Headers: p.Headers, Body: p.Body}
-	made.Expect = expect.Answer{Status: p.Expect.Status, Contains: p.Expect.Contains}
+	made.Request = request.Request{Method: p.Method, Headers: texts(p.Headers), Body: p.Body}
+	made.Expect = p.Expect.answer()
 	return made, nil
 }

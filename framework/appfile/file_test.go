@@ -1,16 +1,19 @@
 package appfile_test
 
 import (
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/holdfast-ha/holdfast/framework/appfile"
 	"github.com/holdfast-ha/holdfast/workloads/app"
+	"github.com/holdfast-ha/holdfast/workloads/expect"
 )
 
 const whole = `# yaml-language-server: $schema=...
@@ -24,9 +27,9 @@ probes:
   - name: checkout
     url: http://web/cart
     method: POST
-    headers: {X-Probe: "1"}
+    headers: {X-Probe: "1", Authorization: {fromSecret: probe-token/header}}
     body: '{"sku": 1}'
-    expect: {status: [201], contains: '"ok":true'}
+    expect: {status: [201], contains: '"ok":true', json: {path: "{.items[0].id}", equals: 7}, within: 2s}
     rate: 20
     lanes: [fresh]
     behind: [cart]
@@ -61,6 +64,17 @@ func TestReadsEveryField(t *testing.T) {
 		probes[0].Expect.Status[0] != 201 || probes[0].Rate != 20 || len(probes[0].Lanes) != 1 || probes[0].Behind[0] != "cart" || probes[1].Name != "web-2" {
 		t.Errorf("probes %+v", probes)
 	}
+	request, seven := probes[0].Request, "7"
+	if diff := cmp.Diff(map[string]string{"X-Probe": "1"}, request.Headers); diff != "" {
+		t.Errorf("headers (-want +got):\n%s", diff)
+	}
+	if from := request.FromSecret["Authorization"]; from.Name != "probe-token" || from.Key != "header" || len(request.FromSecret) != 1 {
+		t.Errorf("headers from Secrets %+v", request.FromSecret)
+	}
+	want := expect.Answer{Status: []int{201}, Contains: `"ok":true`, JSON: &expect.JSON{Path: "{.items[0].id}", Equals: &seven}, Within: 2 * time.Second}
+	if diff := cmp.Diff(want, probes[0].Expect); diff != "" {
+		t.Errorf("expectation (-want +got):\n%s", diff)
+	}
 	if diff := cmp.Diff([]string{"rollout", "drain"}, f.Faults); diff != "" {
 		t.Errorf("faults (-want +got):\n%s", diff)
 	}
@@ -68,18 +82,27 @@ func TestReadsEveryField(t *testing.T) {
 
 func TestMistakesAreNamedWithTheirPlace(t *testing.T) {
 	for name, test := range map[string]struct{ old, with, want string }{
-		"a typo":             {"  images:", "  image:", "line 6, column 3: there is no field app.image: did you mean images?"},
-		"a typo in a list":   {"    method:", "    metod:", "line 11, column 5: there is no field probes[0].metod: did you mean method?"},
-		"a field twice":      {"kind: App", "kind: App\nkind: App", "line 4, column 1: field kind is there twice"},
-		"a text for a list":  {"[k8s/]", "k8s/", "line 5, column 14: app.manifests: want a list"},
-		"a list for a text":  {"shop", "[shop]", "line 7, column 14: app.namespace: want a text"},
-		"a text for a rate":  {"rate: 20", "rate: many", "line 15"},
-		"another version":    {"v1alpha1", "v2", `apiVersion "holdfast.dev/v2": this holdfast reads holdfast.dev/v1alpha1`},
-		"another kind":       {"kind: App", "kind: Deployment", `kind "Deployment": want App`},
-		"no manifests":       {"  manifests: [k8s/]\n", "", "app: it names no manifests and no kustomize folder"},
-		"no YAML":            {"kind: App", "kind: [App", "line"},
-		"nothing in it":      {whole, "", "it is empty"},
-		"a list of nothings": {whole, "- a\n", "want fields of its own"},
+		"a typo":                 {"  images:", "  image:", "line 6, column 3: there is no field app.image: did you mean images?"},
+		"a typo in a list":       {"    method:", "    metod:", "line 11, column 5: there is no field probes[0].metod: did you mean method?"},
+		"a field twice":          {"kind: App", "kind: App\nkind: App", "line 4, column 1: field kind is there twice"},
+		"a text for a list":      {"[k8s/]", "k8s/", "line 5, column 14: app.manifests: want a list"},
+		"a list for a text":      {"shop", "[shop]", "line 7, column 14: app.namespace: want a text"},
+		"a text for a rate":      {"rate: 20", "rate: many", "line 15"},
+		"a typo in a header":     {"fromSecret", "fromSecrets", "line 12, column 45: there is no field probes[0].headers.Authorization.fromSecrets: did you mean fromSecret?"},
+		"a list for a header":    {`"1"`, `["1"]`, "line 12, column 24: probes[0].headers.X-Probe: want a text, or fromSecret"},
+		"a header of nothing":    {"{fromSecret: probe-token/header}", "{}", `line 12, column 44: fromSecret: "/" is no key of a Secret: want NAME/KEY`},
+		"a Secret without a key": {"probe-token/header", "probe-token", `line 12, column 57: fromSecret: "probe-token/" is no key of a Secret: want NAME/KEY`},
+		"a way out of a Secret":  {"probe-token/header", "probe-token/../x", `"probe-token/../x" is no key of a Secret`},
+		"a time without a unit":  {"within: 2s", "within: 2", "line 14, column 103: probes[0].expect.within: want a duration such as 2s or 500ms"},
+		"a list for a time":      {"within: 2s", "within: [2s]", "line 14, column 103: probes[0].expect.within: want a duration such as 2s or 500ms"},
+		"a text for JSON":        {`{path: "{.items[0].id}", equals: 7}`, "7", "line 14, column 58: probes[0].expect.json: want fields of its own"},
+		"a typo in JSON":         {"equals", "equal", "line 14, column 83: there is no field probes[0].expect.json.equal: did you mean equals?"},
+		"another version":        {"v1alpha1", "v2", `apiVersion "holdfast.dev/v2": this holdfast reads holdfast.dev/v1alpha1`},
+		"another kind":           {"kind: App", "kind: Deployment", `kind "Deployment": want App`},
+		"no manifests":           {"  manifests: [k8s/]\n", "", "app: it names no manifests and no kustomize folder"},
+		"no YAML":                {"kind: App", "kind: [App", "line"},
+		"nothing in it":          {whole, "", "it is empty"},
+		"a list of nothings":     {whole, "- a\n", "want fields of its own"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := appfile.Read(write(t, strings.Replace(whole, test.old, test.with, 1)))
@@ -162,6 +185,28 @@ func TestImagesOfTheCommandLine(t *testing.T) {
 	} {
 		choice.Images, choice.Pull = test.images, test.pull
 		if _, err := choice.Test(); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: error %v, want one with %q", name, err, test.want)
+		}
+	}
+}
+
+// What a protocol does not have is refused, and not left out.
+func TestExpectationsOfOtherProtocols(t *testing.T) {
+	const small = "apiVersion: holdfast.dev/v1alpha1\nkind: App\napp: {manifests: [k8s/]}\nprobes: [{%s}]\n"
+	for name, test := range map[string]struct{ probe, want string }{
+		"TCP and a time":        {`tcp: "db:5432", expect: {within: 1s}`, "expects a text only"},
+		"TCP and JSON":          {`tcp: "db:5432", body: x, expect: {json: {path: "{.a}"}}`, "expects a text only"},
+		"TCP and a Secret":      {`tcp: "db:5432", headers: {A: {fromSecret: a/b}}`, "TCP has no method, headers"},
+		"gRPC and a time":       {`grpc: "api:9090", expect: {within: 1s}`, "a health check has no"},
+		"gRPC and a Secret":     {`grpc: "api:9090", headers: {A: {fromSecret: a/b}}`, "a health check has no"},
+		"TCP and a text":        {`tcp: "db:5432", body: x, expect: {contains: y}`, ""},
+		"a header that is none": {`url: "http://web/", headers: {A: null}`, ""},
+	} {
+		f, err := appfile.Read(write(t, fmt.Sprintf(small, test.probe)))
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if _, err = f.ProbesOf(); test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
 			t.Errorf("%s: error %v, want one with %q", name, err, test.want)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	"go.yaml.in/yaml/v3"
 
@@ -26,6 +27,15 @@ func unknown(n *yaml.Node, t reflect.Type, path string) (errs []error) {
 		n = n.Alias
 	}
 	switch {
+	case n.Kind == yaml.ScalarNode && reflect.PointerTo(t).Implements(unmarshaler): // it may be a text
+	case n.Kind == yaml.ScalarNode && t == duration:
+		if _, err := time.ParseDuration(n.Value); err != nil {
+			errs = append(errs, fmt.Errorf("line %d, column %d: %s: want %s", n.Line, n.Column, path, wanted(t)))
+		}
+	case n.Kind == yaml.MappingNode && t.Kind() == reflect.Map:
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			errs = append(errs, unknown(n.Content[i+1], t.Elem(), path+"."+n.Content[i].Value)...)
+		}
 	case n.Kind == yaml.SequenceNode && t.Kind() == reflect.Slice:
 		for i, one := range n.Content {
 			errs = append(errs, unknown(one, t.Elem(), fmt.Sprintf("%s[%d]", path, i))...)
@@ -47,12 +57,18 @@ func unknown(n *yaml.Node, t reflect.Type, path string) (errs []error) {
 			}
 			seen = append(seen, key.Value)
 		}
-	case n.Kind == yaml.MappingNode && t.Kind() != reflect.Map, n.Kind == yaml.SequenceNode && t.Kind() != reflect.Slice,
+	case n.Kind == yaml.MappingNode, n.Kind == yaml.SequenceNode && t.Kind() != reflect.Slice,
 		n.Kind == yaml.ScalarNode && n.Tag != "!!null" && (t.Kind() == reflect.Struct || t.Kind() == reflect.Slice || t.Kind() == reflect.Map):
 		errs = append(errs, fmt.Errorf("line %d, column %d: %s: want %s", n.Line, n.Column, path, wanted(t)))
 	}
 	return errs
 }
+
+// The types whose fields in YAML are not of their own kind.
+var (
+	unmarshaler = reflect.TypeFor[yaml.Unmarshaler]()
+	duration    = reflect.TypeFor[time.Duration]()
+)
 
 func noSuchField(key *yaml.Node, at string, fields map[string]reflect.Type) error {
 	var names []string
@@ -71,14 +87,21 @@ func noSuchField(key *yaml.Node, at string, fields map[string]reflect.Type) erro
 func fieldsOf(t reflect.Type) map[string]reflect.Type {
 	fields := map[string]reflect.Type{}
 	for i := range t.NumField() {
-		name, _, _ := strings.Cut(t.Field(i).Tag.Get("yaml"), ",")
-		fields[name] = t.Field(i).Type
+		if name, tagged := t.Field(i).Tag.Lookup("yaml"); tagged {
+			fields[name] = t.Field(i).Type
+		}
 	}
 	return fields
 }
 
 // wanted is what a field of a type has as its value.
 func wanted(t reflect.Type) string {
+	switch {
+	case t == duration:
+		return "a duration such as 2s or 500ms"
+	case reflect.PointerTo(t).Implements(unmarshaler):
+		return "a text, or fromSecret"
+	}
 	switch t.Kind() {
 	case reflect.Slice:
 		return "a list"

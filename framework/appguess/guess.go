@@ -26,6 +26,7 @@ type probe struct {
 func File(a app.App, from app.Sources, folder string) string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	line(appfile.SchemaLine)
 	line("# What holdfast test does to this application, and which requests it sends meanwhile. Guessed by holdfast init: check the comments.")
 	line("apiVersion: %s", appfile.APIVersion)
 	line("kind: %s", appfile.Kind)

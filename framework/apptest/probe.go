@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/load"
@@ -111,6 +112,9 @@ func (p Probe) validate(a app.App) error {
 	if err := p.expected().Validate(); err != nil {
 		return fmt.Errorf("probe %s: %w", p.Name, err)
 	}
+	if err := p.secretsThere(a); err != nil {
+		return err
+	}
 	if p.Rate < 0 {
 		return errors.New("probe " + p.Name + ": its rate is negative")
 	}
@@ -126,12 +130,24 @@ func (p Probe) expected() expect.Answer {
 	return a
 }
 
+// timeouts are the usual ones, except where an answer may take longer: a late answer is another failure than none.
+func (p Probe) timeouts() (t load.Timeouts) {
+	if usual := load.DefaultTimeouts; p.Expect.Within >= usual.Response {
+		t.Response = p.Expect.Within + lateFor
+		t.Request = max(usual.Request, t.Response)
+	}
+	return t
+}
+
+// lateFor is how much later than expected an answer may come and still be read.
+const lateFor = 2 * time.Second
+
 // lanes are the lanes of all probes that reach a workload, and the control lane. A probe's name is in its lanes' names only where there
 // are several probes.
 func (t Test) lanes(probes []Probe) (all []load.Lane) {
 	for _, p := range probes {
 		for _, name := range p.laneNames(len(probes)) {
-			all = append(all, load.Lane{Lane: name, Target: p.URL, Rate: cmp.Or(p.Rate, DefaultRate), Expect: p.expected(), Request: p.Request})
+			all = append(all, load.Lane{Lane: name, Target: p.URL, Rate: cmp.Or(p.Rate, DefaultRate), Expect: p.expected(), Request: p.Request, Timeouts: p.timeouts()})
 		}
 	}
 	return append(all, load.Lane{Lane: history.LaneControl, Rate: controlRate})

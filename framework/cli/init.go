@@ -3,8 +3,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -33,7 +31,7 @@ func initCommand() *cobra.Command {
 		Short: "Write holdfast.yaml for an application, with probes guessed from its manifests",
 		Long: `init reads the manifests of an application and writes holdfast.yaml, which holdfast test reads. It guesses which requests show whether
 the application serves, from Services, ports and readiness probes, and says in a comment what each guess rests on. It does not
-overwrite a file.
+overwrite a file. The JSON schema of holdfast.yaml is written beside it, for editors.
 
 With --context it copies the manifests from the namespace of a running application first. It only reads that cluster: it sends no
 request that could change anything, and reads no Secret. What the copy lacks is listed.
@@ -108,13 +106,5 @@ func (f initFlags) write() error {
 	if err != nil {
 		return err
 	}
-	file, err := os.OpenFile(f.output, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-	if errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("%s exists already: remove it, or write another file with --output", f.output)
-	}
-	if err != nil {
-		return err
-	}
-	_, err = file.WriteString(appguess.File(a, f.sources, filepath.Dir(f.output)))
-	return errors.Join(err, file.Close())
+	return appfile.Write(f.output, appguess.File(a, f.sources, filepath.Dir(f.output)))
 }

@@ -59,7 +59,7 @@ func workload(ctx context.Context, name string, args []string) error {
 
 // loadWorker serves as a load worker. Whose pod a connection leads to is looked up only where the server's answers do not say so.
 func loadWorker(ctx context.Context, args []string) error {
-	o := collect.WorkerOptions{Name: os.Getenv(backend.EnvPod)}
+	o := collect.WorkerOptions{Name: os.Getenv(backend.EnvPod), Secrets: workloads.LoadSecrets}
 	for _, arg := range args {
 		switch arg {
 		case workloads.LoadFlowsFlag:

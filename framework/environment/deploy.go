@@ -55,6 +55,9 @@ func (env *Environment) createWorkload(ctx context.Context) error {
 		if err := env.fixApp(ctx); err != nil {
 			return err
 		}
+		if err := env.loadWithSecrets(ctx); err != nil {
+			return err
+		}
 	}
 	target, err := env.target(env.config)
 	if err != nil {
@@ -104,7 +107,7 @@ func (env *Environment) wanted(ctx context.Context) ([]workloads.Object, error) 
 		}
 		objects = append(objects, more...)
 	}
-	if len(env.Spec.Load) > 0 {
+	if len(env.Spec.Load) > 0 && len(env.loadWorkers().Secrets) == 0 { // or else loadWithSecrets makes them
 		more, err := env.loadWorkers().Objects(at)
 		if err != nil {
 			return nil, err

@@ -71,6 +71,10 @@ func TestNoiseIsToldFromDamage(t *testing.T) {
 			verdict.Unknown, "no verdict: 20 of 20 failures may be the harness's own noise: " +
 				"the control lane, which leads to no system under test, failed too"},
 
+		{"one that heard the answers late", heard(givenUp(history.Late), 21100*ms, stood),
+			verdict.Unknown, "no verdict: 20 of 20 failures may be the harness's own noise"},
+
+		{"an answer that is late by itself", givenUp(history.Late), verdict.Violated, "20 of 12000 requests failed"},
 		{"without noise it is damage", givenUp(history.TimeoutConnect), verdict.Violated, "20 of 12000 requests failed"},
 		{"no pause makes a server refuse", heard(givenUp(history.Refused), 21100*ms, stood), verdict.Violated, "20 of 12000 requests failed"},
 		{"nor answer wrongly", heard(givenUp(history.WrongBody), 21100*ms, stood), verdict.Violated, "20 of 12000 requests failed"},

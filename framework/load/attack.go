@@ -3,13 +3,10 @@ package load
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"sync"
 	"time"
-
-	vegeta "github.com/tsenart/vegeta/v12/lib"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/load/pace"
@@ -58,7 +55,7 @@ func NewAttack(ctx context.Context, plan Plan, o Options) (*Attack, error) {
 	start := max(plan.StartAt, o.Now())
 	shared := &sharedDialer{flows: o.Flows}
 	for i, l := range plan.Lanes {
-		template, err := newTemplate(context.WithoutCancel(ctx), l)
+		template, err := l.Request.New(context.WithoutCancel(ctx), l.Target)
 		if err != nil {
 			return nil, err
 		}
@@ -122,23 +119,3 @@ func (a *Attack) Held() int { return int(a.record.held.Load()) }
 
 // Forget makes room: so many rows that were put into segments were collected.
 func (a *Attack) Forget(rows int) { a.record.held.Add(-int64(rows)) }
-
-// newTemplate returns the request that a lane's requests are copies of.
-func newTemplate(ctx context.Context, l Lane) (*http.Request, error) {
-	t := vegeta.Target{Method: http.MethodGet, URL: l.Target, Header: http.Header{}, Body: []byte(l.Request.Body)}
-	if l.Request.Method != "" {
-		t.Method = l.Request.Method
-	}
-	request, err := t.Request()
-	if err != nil {
-		return nil, fmt.Errorf("make request for %s: %w", l.Target, err)
-	}
-	request.Header.Set("User-Agent", "holdfast")
-	for name, value := range l.Request.Headers {
-		request.Header.Set(name, value)
-	}
-	if l.Request.Host != "" {
-		request.Host = l.Request.Host
-	}
-	return request.WithContext(ctx), nil
-}

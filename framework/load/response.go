@@ -92,8 +92,12 @@ func (s *httpSender) outcome(body []byte, err error) {
 		s.row.Outcome, s.row.Err = history.WrongBody, differs
 		return
 	}
-	if s.row.Outcome = history.OK; s.attempts > 1 {
+	s.row.Outcome = history.OK
+	switch within := s.lane.Expect.Within; {
+	case s.attempts > 1:
 		s.masked()
+	case within > 0 && s.lane.record.now()-s.row.Sent > within:
+		s.row.Outcome, s.row.Err = history.Late, "the answer came later than "+within.String()
 	}
 }
 

@@ -39,7 +39,7 @@ type httpSender struct {
 }
 
 func (h *httpTransport) sender(l *lane) sender {
-	s := &httpSender{lane: l, through: h, check: check.New(l.Expect, l.worker, l.Lane.Lane), echo: l.Expect.Echo(), body: make([]byte, 0, 512), deadline: &deadline.Deadline{}}
+	s := &httpSender{lane: l, through: h, check: check.New(l.Expect, l.Request.Private(), l.worker, l.Lane.Lane), echo: l.Expect.Echo(), body: make([]byte, 0, 512), deadline: &deadline.Deadline{}}
 	s.renew()
 	return s
 }
@@ -89,6 +89,7 @@ func (s *httpSender) send(k uint64, due history.Offset) {
 	}
 	s.row = history.Request{Worker: l.worker, Lane: l.Lane.Lane, Seq: k, Due: due, Sent: l.record.now()}
 	s.exchange(k)
+	s.row.Err = l.Request.Hide(s.row.Err)
 	l.record.add(&s.row)
 }
 

@@ -123,7 +123,7 @@ func testLane(t *testing.T, l Lane) *lane {
 	l = l.withDefaults("")
 	base := time.Now()
 	record := newRecorder(func() history.Offset { return time.Since(base) }, DefaultMaxRows, []Lane{l}, newRowStore(t))
-	template, err := newTemplate(t.Context(), l)
+	template, err := l.Request.New(t.Context(), l.Target)
 	if err != nil {
 		t.Fatal(err)
 	}

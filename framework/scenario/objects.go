@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/holdfast-ha/holdfast/workloads"
@@ -68,5 +69,24 @@ func (s Spec) Backends() []workloads.Backend {
 
 // LoadWorkload are the load workers as a workload: one on the load node, and one on each of the given nodes.
 func (s Spec) LoadWorkload(also []string) workloads.Load {
-	return workloads.Load{AlsoOn: also, Flows: s.App != nil, Spin: s.LoadWorkers.Spin, Resources: workloads.Resources{CPU: s.LoadWorkers.CPU, CPULimit: s.LoadWorkers.CPU}}
+	return workloads.Load{AlsoOn: also, Flows: s.App != nil, Secrets: s.secrets(), Spin: s.LoadWorkers.Spin, Resources: workloads.Resources{CPU: s.LoadWorkers.CPU, CPULimit: s.LoadWorkers.CPU}}
+}
+
+// secrets are the keys of Secrets that the requests of the load carry, by the Secret's name.
+func (s Spec) secrets() map[string][]string {
+	var all map[string][]string
+	for _, l := range s.Load {
+		for _, from := range l.Request.FromSecret {
+			if all == nil {
+				all = map[string][]string{}
+			}
+			if !slices.Contains(all[from.Name], from.Key) {
+				all[from.Name] = append(all[from.Name], from.Key)
+			}
+		}
+	}
+	for _, keys := range all {
+		slices.Sort(keys)
+	}
+	return all
 }

@@ -5,18 +5,33 @@ import (
 	"testing"
 )
 
+func json(path string) Answer { return Answer{Status: []int{200}, JSON: &JSON{Path: path}} }
+
 func TestValidate(t *testing.T) {
 	tests := map[string]struct {
 		answer Answer
 		want   string // in the error; empty: valid
 	}{
-		"the sample backend's": {Answer{}, ""},
-		"a status":             {Answer{Status: []int{201}}, ""},
-		"a status and a text":  {Answer{Status: []int{200, 404}, Contains: "ok"}, ""},
-		"a text alone":         {Answer{Contains: "ok"}, `expect "ok" in the body: no status`},
-		"no final status":      {Answer{Status: []int{200, 101}}, "expect status 101: want 200 to 599"},
-		"no status at all":     {Answer{Status: []int{600}}, "expect status 600: want 200 to 599"},
-		"a long text":          {Answer{Status: []int{200}, Contains: strings.Repeat("x", MaxContains+1)}, "expect a text of 4097 bytes in the body: want at most 4096"},
+		"the sample backend's":  {Answer{}, ""},
+		"a status":              {Answer{Status: []int{201}}, ""},
+		"a status and a text":   {Answer{Status: []int{200, 404}, Contains: "ok"}, ""},
+		"a text alone":          {Answer{Contains: "ok"}, `expect an answer with "ok" in the body: no status`},
+		"a value":               {Answer{Status: []int{200}, JSON: &JSON{Path: "{.items[?(@.id==7)].name}"}}, ""},
+		"a value alone":         {Answer{JSON: &JSON{Path: "{.id}"}}, `expect an answer with "" in the body: no status`},
+		"no path":               {json(""), `expect a value at path "": want one path in braces, such as {.items[0].id}`},
+		"a path without braces": {json(".id"), `expect a value at path ".id": want one path in braces, such as {.items[0].id}`},
+		"two paths":             {json("{.a}{.b}"), `expect a value at path "{.a}{.b}": want one path in braces, such as {.items[0].id}`},
+		"an empty path":         {json("{}"), `expect a value at path "{}": it names no value`},
+		"a word":                {json("{id}"), `expect a value at path "{id}": it has a word that is no part of a path; fields begin with a dot`},
+		"a loop":                {json("{range .items[*]}"), `expect a value at path "{range .items[*]}": it has a word that is no part of a path; fields begin with a dot`},
+		"a constant":            {json("{'7'}"), `expect a value at path "{'7'}": it has a word that is no part of a path; fields begin with a dot`},
+		"a path that is cut":    {json("{.items[0"), `expect a value at path "{.items[0": unterminated array`},
+		"in time":               {Answer{Status: []int{200}, Within: MaxWithin}, ""},
+		"in no time":            {Answer{Status: []int{200}, Within: -1}, "expect an answer within -1ns: want at most 10s"},
+		"in a long time":        {Answer{Status: []int{200}, Within: MaxWithin + 1}, "expect an answer within 10.000000001s: want at most 10s"},
+		"no final status":       {Answer{Status: []int{200, 101}}, "expect status 101: want 200 to 599"},
+		"no status at all":      {Answer{Status: []int{600}}, "expect status 600: want 200 to 599"},
+		"a long text":           {Answer{Status: []int{200}, Contains: strings.Repeat("x", MaxContains+1)}, "expect a text of 4097 bytes in the body: want at most 4096"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

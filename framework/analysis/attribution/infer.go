@@ -214,7 +214,8 @@ func (s *Timelines) unknownPod(kind FailureGroup, at history.Offset) Attribution
 			return found
 		}
 	}
-	if kind.Outcome == history.TimeoutConnect || kind.Outcome == history.TimeoutResponse || kind.Outcome == history.Stall {
+	switch kind.Outcome {
+	case history.TimeoutConnect, history.TimeoutResponse, history.Stall, history.Late:
 		return Attribution{Cause: CauseSlow, Confidence: ConfidenceNone}
 	}
 	return nobody()

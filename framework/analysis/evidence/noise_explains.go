@@ -8,12 +8,12 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
-// Explains says whether a pause of the load worker explains that a request timed out: except for the time that an answer takes, the
-// worker was paused from the sending of the request to its time-out. A worker that ran for longer would have received an answer, so
+// Explains says whether a pause of the load worker explains that a request timed out, or that its answer came late: except for the time
+// that an answer takes, the worker was paused from the sending of the request to its end. A worker that ran for longer would have received an answer, so
 // shorter pauses do not add up. Time that a quota or the hypervisor took counts only as a pause. A pause of the client never explains
 // an explicit failure (refused, reset, a wrong answer).
 func (n *noise) Explains(r *history.Request) bool {
-	if !givenUp(r.Outcome) {
+	if !givenUp(r.Outcome) && r.Outcome != history.Late {
 		return false
 	}
 	samples, waited := n.Of[r.Worker], r.Done-r.Sent

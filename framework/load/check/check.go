@@ -40,21 +40,35 @@ type Checker interface {
 	Wrong(body []byte) string
 }
 
-// New checks the answers to a worker's requests on a lane.
-func New(want expect.Answer, worker string, lane history.Lane) Checker {
+// New checks the answers to a worker's requests on a lane. Of private answers nothing is quoted: they may repeat what a request carried.
+func New(want expect.Answer, private bool, worker string, lane history.Lane) Checker {
 	switch {
 	case want.Echo():
 		return NewEcho(worker, lane)
 	case want.Serving:
 		return &Health{}
+	case want.JSON != nil:
+		return newValue(status{want: want, private: private})
 	}
-	return &status{want: want}
+	return &status{want: want, private: private}
 }
 
 // status expects a status, and possibly a text in the body.
 type status struct {
-	want  expect.Answer
-	found bool // the text, in an earlier part of the body
+	want    expect.Answer
+	private bool
+	found   bool // the text, in an earlier part of the body
+}
+
+// notQuoted stands in place of what a private answer says.
+const notQuoted = "an answer that is not written down, because its request carries a Secret"
+
+// quoted is the beginning of an answer, for the description of what is wrong with it.
+func (c *status) quoted(answer []byte) string {
+	if c.private {
+		return notQuoted
+	}
+	return fmt.Sprintf("%.100q", answer)
 }
 
 func (c *status) Request(uint64) string {
@@ -73,7 +87,7 @@ func (c *status) Wrong(body []byte) string {
 	if c.found || bytes.Contains(body, []byte(c.want.Contains)) {
 		return ""
 	}
-	return fmt.Sprintf("want a body with %.100q in it, got %.100q", c.want.Contains, body)
+	return fmt.Sprintf("want a body with %.100q in it, got %s", c.want.Contains, c.quoted(body))
 }
 
 // Echo expects the sample backend's answers: the body repeats the request's ID, and the headers name the server.

@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"reflect"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -37,6 +38,8 @@ type WorkerOptions struct {
 	MaxRows int
 	// Flows tells which pod a connection leads to; nil: answers name their servers.
 	Flows load.Flows
+	// Secrets is the folder where the kubelet mounts the Secrets that headers come from.
+	Secrets string
 	// Spin lets the worker take its own processor time away now and then: a mutant of the harness.
 	Spin bool
 	Log  *slog.Logger // nil: slog.Default()
@@ -55,7 +58,7 @@ type WorkerOptions struct {
 //	DELETE /segments/N?plan=ID       the rows are stored elsewhere and can be forgotten
 //
 // All calls are safe to repeat. A plan other than the current one is 404. A new plan while another is running or not
-// collected is 409.
+// collected is 409, and so is one with a header from a Secret that is not there.
 func RunWorker(ctx context.Context, o WorkerOptions) error {
 	w, err := newWorker(ctx, o)
 	if err != nil {
@@ -91,6 +94,7 @@ type worker struct {
 	control  string
 	maxRows  int
 	flows    load.Flows
+	secrets  string
 	log      *slog.Logger
 	server   http.RoundTripper // tests without a network replace the lanes' connections
 
@@ -126,7 +130,7 @@ func newWorker(ctx context.Context, o WorkerOptions) (*worker, error) {
 	}
 	return &worker{
 		ctx: ctx, name: o.Name, instance: rand.Text(), base: time.Now(), control: control,
-		maxRows: o.MaxRows, flows: o.Flows, log: cmp.Or(o.Log, slog.Default()),
+		maxRows: o.MaxRows, flows: o.Flows, secrets: o.Secrets, log: cmp.Or(o.Log, slog.Default()),
 	}, nil
 }
 
@@ -214,9 +218,12 @@ func (w *worker) adopt(plan load.Plan) (*playing, error) {
 			return nil, fmt.Errorf("plan %s is running or not yet collected", p.plan.ID)
 		}
 	}
+	private, err := w.withSecrets(plan)
+	if err != nil {
+		return nil, err
+	}
 	p := &playing{plan: plan, finished: make(chan struct{})}
-	var err error
-	p.attack, err = load.NewAttack(w.ctx, plan, load.Options{
+	p.attack, err = load.NewAttack(w.ctx, private, load.Options{
 		Worker: w.name, Control: w.control, Now: w.clock, MaxRows: w.maxRows, Segments: &p.segments, Log: w.log,
 		Flows: w.flows, Server: w.server,
 	})
@@ -227,6 +234,19 @@ func (w *worker) adopt(plan load.Plan) (*playing, error) {
 	w.log.Info("plan begins", "plan", plan.ID)
 	w.current = p
 	return p, nil
+}
+
+// withSecrets is a plan with the values of its Secrets. It stays in this process: no answer of the API has a plan in it.
+func (w *worker) withSecrets(plan load.Plan) (load.Plan, error) {
+	plan.Lanes = slices.Clone(plan.Lanes)
+	for i := range plan.Lanes {
+		l := &plan.Lanes[i]
+		var err error
+		if l.Request, err = l.Request.WithSecrets(w.secrets); err != nil {
+			return plan, fmt.Errorf("lane %s: %w", l.Lane, err)
+		}
+	}
+	return plan, nil
 }
 
 func (w *worker) play(p *playing) {

@@ -58,25 +58,17 @@ func (s *shop) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // collectRows has a real worker send a plan to its end, and returns what is in the record.
 func collectRows(t *testing.T, plan load.Plan) (rows []history.Request, totals []history.LoadTotals) {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- collect.RunWorker(ctx, collect.WorkerOptions{Name: "load-0", Listener: l}) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-ended; err != nil {
-			t.Errorf("the worker ended with %v", err)
-		}
-	})
-	dir := t.TempDir()
+	return collectInto(t, t.TempDir(), plan, collect.WorkerOptions{})
+}
+
+// collectInto has a worker with those options send the plan, and leaves the record in a folder.
+func collectInto(t *testing.T, dir string, plan load.Plan, o collect.WorkerOptions) (rows []history.Request, totals []history.LoadTotals) {
+	t.Helper()
 	sink, err := history.Create(dir, history.Header{Scenario: "test/foreign"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := collect.Start(t.Context(), http.DefaultClient, "http://"+l.Addr().String(), plan, sink)
+	s, err := collect.Start(t.Context(), http.DefaultClient, startWorker(t, o), plan, sink)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,6 +94,26 @@ func collectRows(t *testing.T, plan load.Plan) (rows []history.Request, totals [
 		}
 	}
 	return rows, totals
+}
+
+// startWorker runs a worker until the test ends, and returns its URL.
+func startWorker(t *testing.T, o collect.WorkerOptions) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	o.Name, o.Listener = "load-0", l
+	go func() { ended <- collect.RunWorker(ctx, o) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Errorf("the worker ended with %v", err)
+		}
+	})
+	return "http://" + l.Addr().String()
 }
 
 // The load of an application that is not the sample backend: its probe says what a good answer is, on fresh and reused connections.

@@ -1,9 +1,12 @@
-// Package request describes the requests of a lane: their method, headers and body, and how the certificate of their server is verified.
+// Package request describes the requests of a lane: their method, headers and body, where the values of headers are that no record may
+// have, and how the certificate of their server is verified.
 //
 // It sends nothing.
 package request
 
 import (
+	"cmp"
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -29,8 +32,10 @@ type Request struct {
 	// is an address, so that the cluster's DNS is not tested as well.
 	Host    string            `json:"host,omitempty"`
 	Headers map[string]string `json:"headers,omitempty"`
-	Body    string            `json:"body,omitempty"`
-	TLS     *TLS              `json:"tls,omitempty"` // of an https target; nil: the usual certificate authorities are trusted
+	// FromSecret are the headers whose values are in Secrets. The load worker reads them, see WithSecrets; a plan never has them.
+	FromSecret map[string]SecretKey `json:"fromSecret,omitempty"`
+	Body       string               `json:"body,omitempty"`
+	TLS        *TLS                 `json:"tls,omitempty"` // of an https target; nil: the usual certificate authorities are trusted
 }
 
 // TLS is how a server's certificate is verified.
@@ -43,17 +48,33 @@ type TLS struct {
 
 // Zero reports whether the request is the usual one.
 func (r Request) Zero() bool {
-	return r.Method == "" && r.Host == "" && len(r.Headers) == 0 && r.Body == "" && r.TLS == nil
+	return r.Method == "" && r.Host == "" && len(r.Headers) == 0 && !r.Private() && r.Body == "" && r.TLS == nil
 }
 
 // Validate returns an error for a request that no client sends.
 func (r Request) Validate() error {
-	for name, value := range r.Headers {
+	seen := map[string]bool{}
+	check := func(name, value string) error {
+		canonical := http.CanonicalHeaderKey(name)
 		switch {
 		case !httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(value):
 			return fmt.Errorf("header %q is not a valid header of a request", name)
-		case slices.Contains([]string{"Host", "Content-Length", "Transfer-Encoding", "Connection"}, http.CanonicalHeaderKey(name)):
+		case slices.Contains([]string{"Host", "Content-Length", "Transfer-Encoding", "Connection"}, canonical):
 			return fmt.Errorf("header %q is set by the client itself", name)
+		case seen[canonical]:
+			return fmt.Errorf("header %q is there twice", canonical)
+		}
+		seen[canonical] = true
+		return nil
+	}
+	for name, value := range r.Headers {
+		if err := check(name, value); err != nil {
+			return err
+		}
+	}
+	for name, from := range r.FromSecret {
+		if err := errors.Join(check(name, ""), from.validate()); err != nil {
+			return err
 		}
 	}
 	switch {
@@ -66,6 +87,20 @@ func (r Request) Validate() error {
 	}
 	_, err := r.TLS.Config("")
 	return err
+}
+
+// New is the request that a lane's requests to a target are copies of.
+func (r Request) New(ctx context.Context, target string) (*http.Request, error) {
+	made, err := http.NewRequestWithContext(ctx, cmp.Or(r.Method, http.MethodGet), target, strings.NewReader(r.Body))
+	if err != nil {
+		return nil, fmt.Errorf("make request for %s: %w", target, err)
+	}
+	made.Header.Set("User-Agent", "holdfast")
+	for name, value := range r.Headers {
+		made.Header.Set(name, value)
+	}
+	made.Host = cmp.Or(r.Host, made.Host)
+	return made, nil
 }
 
 // Config is how a client verifies certificates. The server's certificate must be for the name.

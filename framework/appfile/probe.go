@@ -1,0 +1,97 @@
+package appfile
+
+import (
+	"fmt"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/holdfast-ha/holdfast/framework/apptest"
+	"github.com/holdfast-ha/holdfast/framework/load/request"
+	"github.com/holdfast-ha/holdfast/workloads/expect"
+)
+
+// Expect is the good answer.
+type Expect struct {
+	Status   []int         `yaml:"status"`   // HTTP statuses of a good answer; default: 200
+	Contains string        `yaml:"contains"` // a text in the body
+	JSON     *JSON         `yaml:"json"`     // a value in a body of JSON
+	Within   time.Duration `yaml:"within"`   // from the sending of the request to the end of the answer, at most 10s; an answer that comes later is late, and fails
+}
+
+// JSON is a value in a body of JSON.
+type JSON struct {
+	Path   string  `yaml:"path"`   // where the value is, as 'kubectl get -o jsonpath' has it, such as {.items[0].id}
+	Equals *string `yaml:"equals"` // the value, as 'kubectl get -o jsonpath' prints it; default: any
+}
+
+// Header is a header of a request: a text, or where the text is.
+type Header struct {
+	text       string
+	FromSecret string `yaml:"fromSecret"` // NAME/KEY of a Secret in the namespace of the application; only the load worker in the cluster reads it
+}
+
+// UnmarshalYAML reads a text, or a mapping with fromSecret.
+func (h *Header) UnmarshalYAML(n *yaml.Node) error {
+	if n.Kind == yaml.ScalarNode {
+		return n.Decode(&h.text)
+	}
+	type fields Header // without this method
+	if err := n.Decode((*fields)(h)); err != nil {
+		return err
+	}
+	if _, err := request.ParseSecretKey(h.FromSecret); err != nil {
+		at := n
+		if len(n.Content) > 0 {
+			at = n.Content[len(n.Content)-1]
+		}
+		return fmt.Errorf("line %d, column %d: fromSecret: %w", at.Line, at.Column, err)
+	}
+	return nil
+}
+
+// texts are the headers whose values stand in the file.
+func texts(headers map[string]Header) map[string]string {
+	var all map[string]string
+	for name, h := range headers {
+		if h.FromSecret != "" {
+			continue
+		}
+		if all == nil {
+			all = map[string]string{}
+		}
+		all[name] = h.text
+	}
+	return all
+}
+
+// secrets adds the headers whose values are in Secrets.
+func (p Probe) secrets(made *apptest.Probe) error {
+	for name, h := range p.Headers {
+		if h.FromSecret == "" {
+			continue
+		}
+		from, err := request.ParseSecretKey(h.FromSecret)
+		if err != nil {
+			return fmt.Errorf("probe %s: header %s: %w", made.Name, name, err)
+		}
+		if made.Request.FromSecret == nil {
+			made.Request.FromSecret = map[string]request.SecretKey{}
+		}
+		made.Request.FromSecret[name] = from
+	}
+	return nil
+}
+
+func (e Expect) zero() bool { return e.Contains == "" && e.textOnly() }
+
+// textOnly reports whether nothing but a text is expected.
+func (e Expect) textOnly() bool { return len(e.Status) == 0 && e.JSON == nil && e.Within == 0 }
+
+func (e Expect) answer() expect.Answer {
+	a := expect.Answer{Status: e.Status, Contains: e.Contains, Within: e.Within}
+	if e.JSON != nil {
+		a.JSON = &expect.JSON{Path: e.JSON.Path, Equals: e.JSON.Equals}
+	}
+	return a
+}
