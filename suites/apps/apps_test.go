@@ -155,7 +155,7 @@ func TestReferencesStayAsTheyAre(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(folder, "web.yaml"), text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), "../../bin/holdfast", "test", "-f", folder, "--image", archive, "--pull", "never",
+	cmd := exec.CommandContext(t.Context(), "../../bin/holdfast", "test", "-f", folder, "--image", archive+",sample/sample.tar", "--pull", "never",
 		"--url", "http://web/", "--faults", "rollout", "--artifacts", artifacts)
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	if err := cmd.Run(); err != nil {
