@@ -40,6 +40,7 @@ type File struct {
 type App struct {
 	Manifests []string `yaml:"manifests"` // files, folders or URLs
 	Kustomize string   `yaml:"kustomize"` // a folder
+	Chart     *Chart   `yaml:"chart"`
 	Namespace string   `yaml:"namespace"` // of objects that name none
 	Images    []string `yaml:"images"`    // archives, or references
 	Pull      string   `yaml:"pull"`      // missing (default) or never
@@ -111,10 +112,10 @@ func parse(text []byte) (f File, err error) {
 		return f, fmt.Errorf("apiVersion %q: this holdfast reads %s", f.APIVersion, APIVersion)
 	case f.Kind != Kind:
 		return f, fmt.Errorf("kind %q: want %s", f.Kind, Kind)
-	case len(f.App.Manifests) == 0 && f.App.Kustomize == "":
-		return f, errors.New("app: it names no manifests and no kustomize folder")
+	case len(f.App.Manifests) == 0 && f.App.Kustomize == "" && f.App.Chart == nil:
+		return f, errors.New("app: it names no manifests, no kustomize folder and no chart")
 	}
-	return f, nil
+	return f, f.App.Chart.check()
 }
 
 // under makes the paths of files below a folder.
@@ -130,11 +131,12 @@ func (a *App) under(folder string) {
 	if a.Kustomize != "" && !filepath.IsAbs(a.Kustomize) {
 		a.Kustomize = filepath.Join(folder, a.Kustomize)
 	}
+	a.Chart.under(folder)
 }
 
 // Sources are where the manifests are.
 func (f File) Sources() app.Sources {
-	return app.Sources{Files: f.App.Manifests, Kustomize: f.App.Kustomize}
+	return app.Sources{Files: f.App.Manifests, Kustomize: f.App.Kustomize, Chart: f.App.Chart.source()}
 }
 
 // ProbesOf are the probes as package apptest has them. It reads the files of certificate authorities.

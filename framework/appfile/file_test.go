@@ -75,7 +75,7 @@ func TestMistakesAreNamedWithTheirPlace(t *testing.T) {
 		"a text for a rate":  {"rate: 20", "rate: many", "line 15"},
 		"another version":    {"v1alpha1", "v2", `apiVersion "holdfast.dev/v2": this holdfast reads holdfast.dev/v1alpha1`},
 		"another kind":       {"kind: App", "kind: Deployment", `kind "Deployment": want App`},
-		"no manifests":       {"  manifests: [k8s/]\n", "", "app: it names no manifests and no kustomize folder"},
+		"no manifests":       {"  manifests: [k8s/]\n", "", "app: it names no manifests, no kustomize folder and no chart"},
 		"no YAML":            {"kind: App", "kind: [App", "line"},
 		"nothing in it":      {whole, "", "it is empty"},
 		"a list of nothings": {whole, "- a\n", "want fields of its own"},
@@ -140,7 +140,7 @@ func TestImagesOfTheCommandLine(t *testing.T) {
 		t.Fatal(err)
 	}
 	choice := appfile.Choice{Sources: app.Sources{Files: []string{"web.yaml"}}, Images: []string{"web.tar", "shop/web:dev"}, Pull: appfile.PullNever}
-	test, err := choice.Test()
+	test, err := choice.Test(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +160,7 @@ func TestImagesOfTheCommandLine(t *testing.T) {
 		"another policy":  {nil, "always", `pull "always": want missing or never`},
 	} {
 		choice.Images, choice.Pull = test.images, test.pull
-		if _, err := choice.Test(); err == nil || !strings.Contains(err.Error(), test.want) {
+		if _, err := choice.Test(t.Context()); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: error %v, want one with %q", name, err, test.want)
 		}
 	}
