@@ -36,7 +36,7 @@ const fieldManager = "holdfast"
 type applier struct {
 	env     *Environment
 	dynamic dynamic.Interface
-	mapper  *restmapper.DeferredDiscoveryRESTMapper
+	mapper  meta.ResettableRESTMapper
 }
 
 // deployApp creates the objects of the application in their order, all but the hooks that come after its pods run. It does not wait until
@@ -46,12 +46,7 @@ func (env *Environment) deployApp(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, stage := range []app.Stage{app.First, app.BeforeInstall, app.Install} {
-		if err := a.create(ctx, env.Spec.App.At(stage)); err != nil {
-			return err
-		}
-	}
-	return nil
+	return a.create(ctx, app.First, app.BeforeInstall, app.Install)
 }
 
 func (env *Environment) applier() (applier, error) {

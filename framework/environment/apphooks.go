@@ -19,28 +19,27 @@ import (
 
 // afterInstall runs the hooks that follow the installation of a chart. Its workloads are ready.
 func (env *Environment) afterInstall(ctx context.Context) error {
-	hooks := env.Spec.App.At(app.AfterInstall)
-	if len(hooks) == 0 {
-		return nil
-	}
 	a, err := env.applier()
 	if err != nil {
 		return err
 	}
-	return a.create(ctx, hooks)
+	return a.create(ctx, app.AfterInstall)
 }
 
-// create creates the objects of one stage. A hook is done before the next object is created, as with Helm.
-func (a applier) create(ctx context.Context, list []app.Manifest) error {
-	for _, m := range list {
-		if err := a.createOne(ctx, m); err != nil {
-			return err
-		}
-	}
-	for _, m := range slices.Backward(list) {
-		if m.IsHook() && m.Hook().DeleteSucceeded {
-			if err := a.remove(ctx, m); err != nil {
+// create creates the objects of some stages. A hook is done before the next object is created, as with Helm.
+func (a applier) create(ctx context.Context, stages ...app.Stage) error {
+	for _, stage := range stages {
+		list := a.env.Spec.App.At(stage)
+		for _, m := range list {
+			if err := a.createOne(ctx, m); err != nil {
 				return err
+			}
+		}
+		for _, m := range slices.Backward(list) {
+			if m.IsHook() && m.Hook().DeleteSucceeded {
+				if err := a.remove(ctx, m); err != nil {
+					return err
+				}
 			}
 		}
 	}

@@ -38,11 +38,11 @@ func Read(from Sources) ([]Manifest, error) {
 		}
 	}
 	options := &resource.FilenameOptions{Filenames: from.Files, Kustomize: from.Kustomize, Recursive: from.Kustomize == ""}
-	all, err := decode(builder().FilenameParam(false, options))
-	if err != nil {
-		return nil, err
-	}
 	charted, err := from.charted()
+	if err != nil || len(from.Files) == 0 && from.Kustomize == "" && from.Chart.Path != "" {
+		return charted, err
+	}
+	all, err := decode(builder().FilenameParam(false, options))
 	return append(all, charted...), err
 }
 
