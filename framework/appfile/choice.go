@@ -2,6 +2,7 @@ package appfile
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -25,29 +26,34 @@ type Choice struct {
 
 // Find decides which file is read: the named one, or Name in this folder if there are no sources.
 func (c *Choice) Find(named []string) error {
-	flagged := len(c.Sources.Files) > 0 || c.Sources.Kustomize != ""
+	flagged := !c.Sources.None()
 	switch {
 	case len(named) == 1 && flagged:
-		return fmt.Errorf("%s with -f or -k: the manifests are named in that file", named[0])
+		return fmt.Errorf("%s with -f, -k or --chart: the manifests are named in that file", named[0])
 	case len(named) == 1:
 		c.File = named[0]
 	case !flagged:
 		if _, err := os.Stat(Name); err != nil {
-			return fmt.Errorf("no manifests: there is no %s here; name files or folders with -f, or a kustomization with -k", Name)
+			return fmt.Errorf("no manifests: there is no %s here; name files or folders with -f, a kustomization with -k, or a chart with --chart", Name)
 		}
 		c.File = Name
 	}
-	return nil
+	if flagged {
+		return nil
+	}
+	return c.Sources.Chart.Check() // values without a chart would change nothing
 }
 
-// Test reads the file and the manifests.
-func (c Choice) Test() (t apptest.Test, err error) {
+// Test reads the file and the manifests. A chart is rendered.
+func (c Choice) Test(ctx context.Context) (t apptest.Test, err error) {
 	if c.File != "" {
 		file, err := Read(c.File)
 		if err != nil {
 			return t, err
 		}
+		helm := c.Sources.Helm
 		c.Sources, t.Faults = file.Sources(), file.Faults
+		c.Sources.Helm = helm
 		c.Namespace = cmp.Or(c.Namespace, file.App.Namespace)
 		c.Images, c.Pull = append(file.App.Images, c.Images...), cmp.Or(c.Pull, file.App.Pull)
 		if t.Probes, err = file.ProbesOf(); err != nil {
@@ -56,6 +62,10 @@ func (c Choice) Test() (t apptest.Test, err error) {
 	}
 	if len(c.Faults) > 0 {
 		t.Faults = c.Faults
+	}
+	c.Sources.Chart.Namespace = c.Namespace
+	if err := c.Sources.Render(ctx); err != nil {
+		return t, err
 	}
 	manifests, err := app.Read(c.Sources)
 	if err != nil {
@@ -116,6 +126,9 @@ func (c Choice) Words() (words []string) {
 	}
 	add("-f", c.Sources.Files...)
 	add("-k", c.Sources.Kustomize)
+	add("--chart", c.Sources.Chart.Path)
+	add("--values", c.Sources.Chart.Values...)
+	add("--release", c.Sources.Chart.Release)
 	add("-n", c.Namespace)
 	add("--image", c.Images...)
 	add("--pull", c.Pull)

@@ -38,6 +38,7 @@ type File struct {
 type App struct {
 	Manifests []string `yaml:"manifests"` // files, folders or URLs
 	Kustomize string   `yaml:"kustomize"` // a folder with a kustomization
+	Chart     *Chart   `yaml:"chart"`     // a Helm chart
 	Namespace string   `yaml:"namespace"` // of objects that name no namespace; default: app
 	Images    []string `yaml:"images"`    // archives of 'docker save', or names of images
 	Pull      string   `yaml:"pull"`      // for images that are neither given nor in the local engine: missing pulls them (default), never asks no registry
@@ -104,10 +105,10 @@ func parse(text []byte) (f File, err error) {
 		return f, fmt.Errorf("apiVersion %q: this holdfast reads %s", f.APIVersion, APIVersion)
 	case f.Kind != Kind:
 		return f, fmt.Errorf("kind %q: want %s", f.Kind, Kind)
-	case len(f.App.Manifests) == 0 && f.App.Kustomize == "":
-		return f, errors.New("app: it names no manifests and no kustomize folder")
+	case len(f.App.Manifests) == 0 && f.App.Kustomize == "" && f.App.Chart == nil:
+		return f, errors.New("app: it names no manifests, no kustomize folder and no chart")
 	}
-	return f, nil
+	return f, f.App.Chart.check()
 }
 
 // under makes the paths of files below a folder.
@@ -123,11 +124,12 @@ func (a *App) under(folder string) {
 	if a.Kustomize != "" && !filepath.IsAbs(a.Kustomize) {
 		a.Kustomize = filepath.Join(folder, a.Kustomize)
 	}
+	a.Chart.under(folder)
 }
 
 // Sources are where the manifests are.
 func (f File) Sources() app.Sources {
-	return app.Sources{Files: f.App.Manifests, Kustomize: f.App.Kustomize}
+	return app.Sources{Files: f.App.Manifests, Kustomize: f.App.Kustomize, Chart: f.App.Chart.source()}
 }
 
 // ProbesOf are the probes as package apptest has them. It reads the files of certificate authorities.

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/appfile"
 	"github.com/holdfast-ha/holdfast/workloads/app"
+	"github.com/holdfast-ha/holdfast/workloads/chart"
 	"github.com/holdfast-ha/holdfast/workloads/expect"
 )
 
@@ -99,10 +101,14 @@ func TestMistakesAreNamedWithTheirPlace(t *testing.T) {
 		"a typo in JSON":         {"equals", "equal", "line 14, column 83: there is no field probes[0].expect.json.equal: did you mean equals?"},
 		"another version":        {"v1alpha1", "v2", `apiVersion "holdfast.dev/v2": this holdfast reads holdfast.dev/v1alpha1`},
 		"another kind":           {"kind: App", "kind: Deployment", `kind "Deployment": want App`},
-		"no manifests":           {"  manifests: [k8s/]\n", "", "app: it names no manifests and no kustomize folder"},
+		"no manifests":           {"  manifests: [k8s/]\n", "", "app: it names no manifests, no kustomize folder and no chart"},
 		"no YAML":                {"kind: App", "kind: [App", "line"},
 		"nothing in it":          {whole, "", "it is empty"},
 		"a list of nothings":     {whole, "- a\n", "want fields of its own"},
+		"a chart as a text":      {"  namespace: shop", "  chart: shop", "line 7, column 10: app.chart: want fields of its own"},
+		"a typo in a chart":      {"  namespace: shop", "  chart: {path: shop, value: [a]}", "line 7, column 23: there is no field app.chart.value: did you mean values?"},
+		"one file as values":     {"  namespace: shop", "  chart: {path: shop, values: a}", "line 7, column 31: app.chart.values: want a list"},
+		"a chart of values":      {"  namespace: shop", "  chart: {values: [a]}", "app.chart: it has no path"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := appfile.Read(write(t, strings.Replace(whole, test.old, test.with, 1)))
@@ -164,7 +170,7 @@ func TestImagesOfTheCommandLine(t *testing.T) {
 		t.Fatal(err)
 	}
 	choice := appfile.Choice{Sources: app.Sources{Files: []string{"web.yaml"}}, Images: []string{"web.tar", "shop/web:dev"}, Pull: appfile.PullNever}
-	test, err := choice.Test()
+	test, err := choice.Test(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,7 +190,7 @@ func TestImagesOfTheCommandLine(t *testing.T) {
 		"another policy":  {nil, "always", `pull "always": want missing or never`},
 	} {
 		choice.Images, choice.Pull = test.images, test.pull
-		if _, err := choice.Test(); err == nil || !strings.Contains(err.Error(), test.want) {
+		if _, err := choice.Test(t.Context()); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: error %v, want one with %q", name, err, test.want)
 		}
 	}
@@ -209,5 +215,34 @@ func TestExpectationsOfOtherProtocols(t *testing.T) {
 		if _, err = f.ProbesOf(); test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
 			t.Errorf("%s: error %v, want one with %q", name, err, test.want)
 		}
+	}
+}
+
+// The files of a chart are relative to the file that names them, and values may come from elsewhere.
+func TestAChartIsBesideItsFile(t *testing.T) {
+	const values = "https://values.example/eu.yaml"
+	path := write(t, strings.Replace(whole, "manifests: [k8s/]", "chart: {path: shop, values: [prod.yaml, /abs.yaml, "+values+"], release: eu}", 1))
+	f, err := appfile.Read(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Dir(path)
+	want := chart.Chart{Path: filepath.Join(dir, "shop"), Values: []string{filepath.Join(dir, "prod.yaml"), "/abs.yaml", values}, Release: "eu"}
+	if diff := cmp.Diff(want, f.Sources().Chart); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestAChartOfTheCommandLine(t *testing.T) {
+	c := appfile.Choice{Sources: app.Sources{Chart: chart.Chart{Path: "shop", Values: []string{"a.yaml", "b.yaml"}, Release: "eu"}}, Namespace: "n"}
+	if err := c.Find(nil); err != nil || c.File != "" {
+		t.Errorf("file %q, %v", c.File, err)
+	}
+	want := []string{"-n", "n", "--chart", "shop", "--values", "a.yaml", "--values", "b.yaml", "--release", "eu"}
+	got := c.Words()
+	slices.Sort(got)
+	slices.Sort(want)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("the command again (-want +got):\n%s", diff)
 	}
 }

@@ -24,5 +24,8 @@ func (c *Choice) Flags(flags *pflag.FlagSet) {
 func ManifestFlags(flags *pflag.FlagSet, from *app.Sources, namespace *string) {
 	flags.StringSliceVarP(&from.Files, "filename", "f", nil, "file, folder or URL with manifests, or - for the standard input; can be repeated")
 	flags.StringVarP(&from.Kustomize, "kustomize", "k", "", "folder with a kustomization")
+	flags.StringVar(&from.Chart.Path, "chart", "", "folder or archive with a Helm chart")
+	flags.StringSliceVar(&from.Chart.Values, "values", nil, "with --chart: file or URL with values; can be repeated")
+	flags.StringVar(&from.Chart.Release, "release", "", "with --chart: name of the release (default: the name of the chart)")
 	flags.StringVarP(namespace, "namespace", "n", "", "namespace of objects that name none (default \""+app.DefaultNamespace+"\")")
 }

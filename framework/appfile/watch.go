@@ -28,7 +28,7 @@ func (c Choice) Changed(ctx context.Context, test apptest.Test, say func(string)
 			return test, context.Cause(ctx)
 		case <-tick.C:
 		}
-		next, err := c.Test()
+		next, err := c.Test(ctx)
 		if err == nil {
 			_, _, err = next.Scenarios()
 		}
@@ -67,6 +67,10 @@ func fingerprint(t apptest.Test) string {
 	h := sha256.New()
 	said := []any{t.Probes, t.Faults}
 	for _, m := range t.App.Manifests {
+		if m.Chart != "" { // what is rendered may differ by chance
+			said = append(said, m.Chart)
+			continue
+		}
 		said = append(said, m.Object.Object)
 	}
 	if err := json.NewEncoder(h).Encode(said); err != nil { // all of it was read from JSON or YAML

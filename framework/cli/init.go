@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -37,7 +38,7 @@ With --context it copies the manifests from the namespace of a running applicati
 request that could change anything, and reads no Secret. What the copy lacks is listed.
 
 ` + exit.Codes,
-		Example: "  holdfast init -f k8s/\n  holdfast init -k overlays/prod --output prod.yaml\n  holdfast init --context staging -n shop",
+		Example: "  holdfast init -f k8s/\n  holdfast init -k overlays/prod --output prod.yaml\n  holdfast init --chart charts/shop --values prod.yaml\n  holdfast init --context staging -n shop",
 		Args:    terminal.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if f.context != "" {
@@ -45,7 +46,8 @@ request that could change anything, and reads no Secret. What the copy lacks is 
 					return err
 				}
 			}
-			if err := f.write(); err != nil {
+			f.sources.Helm = helmOf(cmd.OutOrStdout())
+			if err := f.write(cmd.Context()); err != nil {
 				return exit.Usage(err)
 			}
 			_, _ = fmt.Fprintf(cmd.OutOrStdout(), "%s is written: check its comments, and run 'holdfast test %s'\n", f.output, f.output)
@@ -64,8 +66,8 @@ request that could change anything, and reads no Secret. What the copy lacks is 
 // copy copies the application from the cluster, and makes the copy the source of the manifests.
 func (f *initFlags) copy(cmd *cobra.Command) error {
 	switch {
-	case len(f.sources.Files) > 0 || f.sources.Kustomize != "":
-		return exit.Usage(errors.New("--context with -f or -k: the manifests come from the cluster, or from files"))
+	case !f.sources.None():
+		return exit.Usage(errors.New("--context with -f, -k or --chart: the manifests come from the cluster, or from files"))
 	case f.namespace == "":
 		return exit.Usage(errors.New("--context without --namespace: name the namespace of the application"))
 	}
@@ -94,9 +96,13 @@ func (f *initFlags) copy(cmd *cobra.Command) error {
 }
 
 // write writes the file.
-func (f initFlags) write() error {
-	if len(f.sources.Files) == 0 && f.sources.Kustomize == "" {
-		return errors.New("no manifests: name files or folders with -f, or a kustomization with -k")
+func (f initFlags) write(ctx context.Context) error {
+	if f.sources.None() {
+		return errors.New("no manifests: name files or folders with -f, a kustomization with -k, or a chart with --chart")
+	}
+	f.sources.Chart.Namespace = f.namespace
+	if err := f.sources.Render(ctx); err != nil {
+		return err
 	}
 	manifests, err := app.Read(f.sources)
 	if err != nil {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -43,6 +44,9 @@ of one of its Ingresses or HTTPRoutes, whose controller is among the manifests. 
 are sent on new connections and on reused ones. Status 200 is a good answer. Every other answer counts as a failure, and so does every
 request that the client's library sends a second time without telling. If a request fails before anything is disturbed, the test ends.
 
+A chart is rendered by your own helm, or by one that is compiled the first time if there is none. Its pre-install and post-install hooks
+run. Hooks of upgrades, rollbacks, deletions and tests do not, and are named.
+
 If a promise is broken, the report names the cause, and the patch that takes it away if there is one. With --fix the patch is applied
 to the copy in the cluster, and the same is done again: cured, or not.
 
@@ -69,6 +73,7 @@ What is done, to each Deployment and StatefulSet behind a URL:
 		Example: `  holdfast test                       # reads ./holdfast.yaml
   holdfast test suites/apps/nginx/holdfast.yaml --fix
   holdfast test -f k8s/ --image web.tar,shop/cart:dev --url http://web.shop/
+  holdfast test --chart charts/shop --values prod.yaml --url http://shop/
   holdfast test --watch --faults rollout
   holdfast test -k overlays/prod --image web.tar --url http://web/health --faults rollout,drain`,
 		Args: func(cmd *cobra.Command, args []string) error { return exit.Usage(cobra.MaximumNArgs(1)(cmd, args)) },
@@ -76,7 +81,8 @@ What is done, to each Deployment and StatefulSet behind a URL:
 			if err := f.Find(args); err != nil {
 				return exit.Usage(err)
 			}
-			chosen, err := f.scenarios()
+			f.Sources.Helm = helmOf(cmd.OutOrStdout())
+			chosen, err := f.scenarios(cmd.Context())
 			if err != nil {
 				return exit.Usage(err)
 			}
@@ -84,6 +90,7 @@ What is done, to each Deployment and StatefulSet behind a URL:
 				return exit.Usage(err)
 			}
 			apptest.Announce(cmd.OutOrStdout(), chosen.specs, chosen.untested)
+			apptest.AnnounceNotRun(cmd.OutOrStdout(), chosen.test.App)
 			if f.watch {
 				return f.watchTest(cmd, version, chosen)
 			}
@@ -116,8 +123,8 @@ type scenariosOfTest struct {
 }
 
 // scenarios reads the manifests and makes the scenarios.
-func (f testFlags) scenarios() (s scenariosOfTest, err error) {
-	if s.test, err = f.Test(); err != nil {
+func (f testFlags) scenarios(ctx context.Context) (s scenariosOfTest, err error) {
+	if s.test, err = f.Test(ctx); err != nil {
 		return s, err
 	}
 	s.specs, s.untested, err = s.test.Scenarios()

@@ -36,26 +36,32 @@ const fieldManager = "holdfast"
 type applier struct {
 	env     *Environment
 	dynamic dynamic.Interface
-	mapper  *restmapper.DeferredDiscoveryRESTMapper
+	mapper  meta.ResettableRESTMapper
 }
 
-// deployApp creates the objects of the application in their order. It does not wait until its pods run.
+// deployApp creates the objects of the application in their order, all but the hooks that come after its pods run. It does not wait until
+// they run.
 func (env *Environment) deployApp(ctx context.Context) error {
-	untyped, err := dynamic.NewForConfig(env.config)
+	a, err := env.applier()
 	if err != nil {
 		return err
+	}
+	if err := a.create(ctx, app.First, app.BeforeInstall, app.Install); err != nil {
+		return err
+	}
+	return env.balance(ctx)
+}
+
+func (env *Environment) applier() (applier, error) {
+	untyped, err := dynamic.NewForConfig(env.config)
+	if err != nil {
+		return applier{}, err
 	}
 	kinds, err := discovery.NewDiscoveryClientForConfig(env.config)
 	if err != nil {
-		return err
+		return applier{}, err
 	}
-	a := applier{env, untyped, restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(kinds))}
-	for _, m := range env.Spec.App.Manifests {
-		if err := a.apply(ctx, m); err != nil {
-			return fmt.Errorf("create %s: %w", m, err)
-		}
-	}
-	return env.balance(ctx)
+	return applier{env, untyped, restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(kinds))}, nil
 }
 
 // apply applies one object. A kind that the API server does not know may belong to a CustomResourceDefinition that was just created.

@@ -85,29 +85,42 @@ func isReady(p corev1.Pod) bool {
 
 // whyStuck is what keeps a pod from becoming ready if it does not pass by itself; empty: nothing is known to.
 func (env *Environment) whyStuck(ctx context.Context, p corev1.Pod) string {
+	if why := whyNotStarted(p); why != "" {
+		return why
+	}
+	for _, c := range slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses) {
+		if c.State.Waiting != nil && c.RestartCount >= crashes {
+			return fmt.Sprintf("container %s was restarted %d times; its last lines:\n%s", c.Name, c.RestartCount, env.lastLines(ctx, p.Name, c.Name, true))
+		}
+	}
+	return ""
+}
+
+// whyNotStarted is what keeps a pod from starting if it does not pass by itself; empty: nothing is known to.
+func whyNotStarted(p corev1.Pod) string {
 	for _, c := range p.Status.Conditions {
 		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {
 			return c.Message
 		}
 	}
 	for _, c := range slices.Concat(p.Status.InitContainerStatuses, p.Status.ContainerStatuses) {
-		switch w := c.State.Waiting; {
-		case w == nil:
-			continue
-		case slices.Contains([]string{"ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull", "InvalidImageName", "CreateContainerConfigError", "CreateContainerError", "RunContainerError"}, w.Reason):
+		if w := c.State.Waiting; w != nil && slices.Contains(startErrors, w.Reason) {
 			return fmt.Sprintf("container %s: %s: %s", c.Name, w.Reason, w.Message)
-		case c.RestartCount >= crashes:
-			return fmt.Sprintf("container %s was restarted %d times; its last lines:\n%s", c.Name, c.RestartCount, env.lastLines(ctx, p.Name, c.Name))
 		}
 	}
 	return ""
 }
 
-// lastLines are the last lines that a container wrote before it ended.
-func (env *Environment) lastLines(ctx context.Context, pod, container string) string {
+// startErrors are the kubelet's reasons for a container that cannot start.
+var startErrors = []string{
+	"ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull", "InvalidImageName", "CreateContainerConfigError", "CreateContainerError", "RunContainerError",
+}
+
+// lastLines are the last lines that a container wrote; previous: that it wrote before its last restart.
+func (env *Environment) lastLines(ctx context.Context, pod, container string, previous bool) string {
 	lines := int64(10)
 	text, err := env.client.CoreV1().Pods(env.namespace).GetLogs(pod, &corev1.PodLogOptions{
-		Container: container, Previous: true, TailLines: &lines,
+		Container: container, Previous: previous, TailLines: &lines,
 	}).DoRaw(ctx)
 	if err != nil {
 		return err.Error()

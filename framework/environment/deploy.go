@@ -52,6 +52,9 @@ func (env *Environment) createWorkload(ctx context.Context) error {
 		if err := env.appReady(ctx); err != nil {
 			return err
 		}
+		if err := env.afterInstall(ctx); err != nil {
+			return err
+		}
 		if err := env.fixApp(ctx); err != nil {
 			return err
 		}

@@ -64,7 +64,7 @@ func (o Options) Settings(ctx context.Context, version string, out io.Writer, p 
 		Kubernetes: o.Kubernetes, Profile: clusters.ProfileName(o.Timings), ProxyMode: clusters.ProxyMode(o.ProxyMode),
 		Open: o.opener(p), Close: o.closer(func(line string) { _, _ = fmt.Fprintln(out, line) }), Describe: p.Facts,
 		Executable: cmp.Or(p.Executable, os.Args[0]), CacheDir: cache, KeepLogs: o.KeepLogs,
-		Progress: progress, Compile: compiler(out), Judged: func() {
+		Progress: progress, Compile: Compiler(out), Judged: func() {
 			if err := history.PointLatest(o.Artifacts, id); err != nil {
 				slog.Warn("point at the run", "error", err)
 			}
@@ -76,8 +76,8 @@ func (o Options) Settings(ctx context.Context, version string, out io.Writer, p 
 	return settings, nil
 }
 
-// compiler compiles the programs of add-ons, and writes its progress to out.
-func compiler(out io.Writer) func(context.Context, workloads.Program) (string, error) {
+// Compiler compiles the programs of others, such as those of add-ons, and writes its progress to out.
+func Compiler(out io.Writer) func(context.Context, workloads.Program) (string, error) {
 	return func(ctx context.Context, p workloads.Program) (string, error) {
 		return nodeimage.Compile(ctx, nodeimage.Command(p), nodeimage.Options{Progress: nodeimage.ProgressTo(out)})
 	}

@@ -37,6 +37,8 @@ var found = []struct {
 		},
 	},
 	{folder: "overlay", want: map[string]string{"app/rollout": "held", "app/delete-pod": "held"}},
+	// A chart, whose hooks fail unless they run in Helm's order.
+	{folder: "chart", want: map[string]string{"app/rollout": "held", "app/delete-pod": "held"}},
 	{folder: "sample", want: map[string]string{"app/rollout": "held", "app/drain": "held"}},
 	{
 		folder: "ingress",

@@ -25,6 +25,8 @@ type App struct {
 	Namespace string
 	// Manifests are the objects, in the order in which they are created.
 	Manifests []Manifest
+	// NotRun are the hooks of a chart that no installation runs.
+	NotRun []Manifest
 	// Given are the images that the user names: archives, or references. Layout is the folder in which all images of the application were
 	// gathered, as an OCI image layout; package appimages does that. Every node gets them from there.
 	Given     []string
@@ -39,6 +41,9 @@ type App struct {
 type Manifest struct {
 	Source string // a file, a URL, or stdin
 	Object unstructured.Unstructured
+	// Chart is the digest of the chart that it was rendered from; empty: it was written as it is. Stage is when it is created.
+	Chart string
+	Stage Stage
 }
 
 // String names the object and its file: "Deployment web (k8s/web.yaml)".
@@ -80,12 +85,22 @@ func New(manifests []Manifest, fallback string) (App, error) {
 	if len(manifests) == 0 {
 		return App{}, errors.New("no manifests: name files or folders with at least a Deployment and its Service")
 	}
-	a := App{Manifests: slices.Clone(manifests)}
+	var a App
+	for _, m := range manifests {
+		if m.Stage == Never {
+			a.NotRun = append(a.NotRun, m)
+			continue
+		}
+		a.Manifests = append(a.Manifests, m)
+	}
 	if err := a.place(fallback); err != nil {
 		return App{}, err
 	}
 	var errs []error
 	for _, m := range a.Manifests {
+		if m.IsHook() { // it is not under test
+			continue
+		}
 		if err := a.add(m); err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", m, err))
 		}
@@ -100,7 +115,7 @@ func New(manifests []Manifest, fallback string) (App, error) {
 	for i := range a.Workloads {
 		a.Workloads[i].Services = a.selecting(a.Workloads[i])
 	}
-	slices.SortStableFunc(a.Manifests, func(x, y Manifest) int { return cmp.Compare(rank(x.Object), rank(y.Object)) })
+	slices.SortStableFunc(a.Manifests, inOrder)
 	return a, nil
 }
 

@@ -9,6 +9,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/cli-runtime/pkg/resource"
+
+	"github.com/holdfast-ha/holdfast/workloads/chart"
 )
 
 // Sources are where manifests are read.
@@ -17,9 +19,18 @@ type Sources struct {
 	Files []string
 	// Kustomize is a folder with a kustomization, as `kubectl apply -k` takes it; empty: none.
 	Kustomize string
+	// Chart is a Helm chart; without a path: none. Helm finds the program that renders it; nil: it must be on PATH.
+	Chart chart.Chart
+	Helm  *chart.Helm
+
+	rendered *rendered // by Render
 }
 
-// Read reads manifests, in the order of the sources. The error names each file and document that does not decode.
+// None reports whether no manifests are named.
+func (s Sources) None() bool { return len(s.Files) == 0 && s.Kustomize == "" && s.Chart.Path == "" }
+
+// Read reads manifests, in the order of the sources. A chart must have been rendered. The error names each file and document that does not
+// decode.
 func Read(from Sources) ([]Manifest, error) {
 	for _, name := range from.Files {
 		if _, err := os.Stat(name); errors.Is(err, fs.ErrNotExist) && name != "-" && !strings.Contains(name, "://") {
@@ -27,7 +38,21 @@ func Read(from Sources) ([]Manifest, error) {
 		}
 	}
 	options := &resource.FilenameOptions{Filenames: from.Files, Kustomize: from.Kustomize, Recursive: from.Kustomize == ""}
-	infos, err := resource.NewLocalBuilder().Unstructured().Local().ContinueOnError().FilenameParam(false, options).Flatten().Do().Infos()
+	charted, err := from.charted()
+	if err != nil || len(from.Files) == 0 && from.Kustomize == "" && from.Chart.Path != "" {
+		return charted, err
+	}
+	all, err := decode(builder().FilenameParam(false, options))
+	return append(all, charted...), err
+}
+
+func builder() *resource.Builder {
+	return resource.NewLocalBuilder().Unstructured().Local().ContinueOnError()
+}
+
+// decode reads what a builder was told to read.
+func decode(b *resource.Builder) ([]Manifest, error) {
+	infos, err := b.Flatten().Do().Infos()
 	if err != nil {
 		return nil, fmt.Errorf("read manifests: %w", err)
 	}

@@ -53,10 +53,12 @@ type codeError struct {
 func (e codeError) Error() string { return e.err.Error() }
 func (e codeError) Unwrap() error { return e.err }
 
-// Usage marks an error as a usage error.
+// Usage marks an error as a usage error, unless it has an exit code of its own.
 func Usage(err error) error {
-	if err == nil {
-		return nil
+	var coded codeError
+	var by interrupt.Signal
+	if err == nil || errors.As(err, &coded) || errors.As(err, &by) {
+		return err
 	}
 	return codeError{BadUsage, err}
 }
