@@ -1,12 +1,15 @@
 package cli
 
 import (
+	"bytes"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/holdfast-ha/holdfast/framework/appfile"
 )
 
 // kubeconfigOf writes one with a context `staging` for an API server.
@@ -51,6 +54,9 @@ func TestInitFromANamespaceOnlyReads(t *testing.T) {
 	file, err := os.ReadFile("holdfast.yaml")
 	if err != nil || !strings.Contains(string(file), "manifests: [manifests]") || !strings.Contains(string(file), "url: http://web:80/") {
 		t.Errorf("got %v\n%s", err, file)
+	}
+	if schema, err := os.ReadFile(appfile.SchemaName); err != nil || !strings.HasPrefix(string(file), appfile.SchemaLine+"\n") || !bytes.Equal(schema, appfile.Schema) {
+		t.Errorf("the schema beside the file: %v\n%s", err, schema)
 	}
 	if _, code, err := execute(t, append(args, "-o", "other.yaml")...); code != 4 || err == nil || !strings.Contains(err.Error(), "manifests exists already") {
 		t.Errorf("a second copy: exit code %d, %v", code, err)

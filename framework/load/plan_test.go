@@ -50,7 +50,7 @@ func TestPlanValidate(t *testing.T) {
 		{"another workload's answer on control", func(p *Plan) {
 			p.Lanes[0].Lane, p.Lanes[0].Expect.Status = history.LaneControl, []int{204}
 		}, "only the sample backend answers this lane"},
-		{"no good status", func(p *Plan) { p.Lanes[0].Expect.Contains = "x" }, `expect "x" in the body: no status`},
+		{"no good status", func(p *Plan) { p.Lanes[0].Expect.Contains = "x" }, `expect an answer with "x" in the body: no status`},
 		{"no target", func(p *Plan) { p.Lanes[0].Target = "" }, `target "" is no http URL`},
 		{"other scheme", func(p *Plan) { p.Lanes[0].Target = "ftp://backend/" }, "is no http URL"},
 		{"no host", func(p *Plan) { p.Lanes[0].Target = "http:///" }, "is no http URL"},

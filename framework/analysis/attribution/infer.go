@@ -214,8 +214,7 @@ func (s *Timelines) unknownPod(kind FailureGroup, at history.Offset) Attribution
 			return found
 		}
 	}
-	switch kind.Outcome {
-	case history.TimeoutConnect, history.TimeoutResponse, history.Stall, history.Late:
+	if evidence.Slow(kind.Outcome) {
 		return Attribution{Cause: CauseSlow, Confidence: ConfidenceNone}
 	}
 	return nobody()

@@ -13,7 +13,7 @@ import (
 // shorter pauses do not add up. Time that a quota or the hypervisor took counts only as a pause. A pause of the client never explains
 // an explicit failure (refused, reset, a wrong answer).
 func (n *noise) Explains(r *history.Request) bool {
-	if !givenUp(r.Outcome) && r.Outcome != history.Late {
+	if !Slow(r.Outcome) {
 		return false
 	}
 	samples, waited := n.Of[r.Worker], r.Done-r.Sent
@@ -47,6 +47,9 @@ const promptly = 100 * time.Millisecond
 func givenUp(o history.Outcome) bool {
 	return o == history.TimeoutConnect || o == history.TimeoutResponse || o == history.Stall
 }
+
+// Slow says whether a request failed only because it took too long by the client's clock.
+func Slow(o history.Outcome) bool { return givenUp(o) || o == history.Late }
 
 // Unanswered says whether a request failed without any answer.
 func Unanswered(o history.Outcome) bool { return givenUp(o) || o == history.Other }

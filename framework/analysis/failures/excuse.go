@@ -56,7 +56,7 @@ func ExcuseUnknown(f *evidence.Run, kind attribution.FailureGroup, at history.Of
 	if loss := f.UnexplainedLoss("", at, at, f.HadPod); loss != nil {
 		return f.DescribeLoss(loss)
 	}
-	if !evidence.Unanswered(kind.Outcome) {
+	if !evidence.Unanswered(kind.Outcome) && !evidence.Slow(kind.Outcome) {
 		return ""
 	}
 	for second := at / evidence.LoadWindow; second <= at/evidence.LoadWindow+history.Offset(kind.Lasted); second++ {

@@ -42,8 +42,11 @@ func (d *Death) addAnswer(r *history.Request) {
 }
 
 // addFailure counts a request that failed at a victim. A request that was never answered was sent to a dead victim. Any other
-// failure is known at the moment when it happens.
+// failure is known at the moment when it happens. A late answer shows no death.
 func (d *Death) addFailure(r *history.Request) {
+	if r.Outcome == history.Late {
+		return
+	}
 	at := r.Done
 	if evidence.Unanswered(r.Outcome) {
 		at = r.Sent
