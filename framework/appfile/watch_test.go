@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/holdfast-ha/holdfast/framework/appfile"
 	"github.com/holdfast-ha/holdfast/workloads/app"
+	"github.com/holdfast-ha/holdfast/workloads/chart"
 )
 
 const web = `apiVersion: apps/v1
@@ -65,6 +67,39 @@ func TestChangedWaitsForAChange(t *testing.T) {
 				t.Errorf("got images %v", got.App.Images())
 			}
 		})
+	}
+}
+
+// What a chart makes by chance, such as a password, is no change; a change of its files is one.
+func TestChangedKnowsChanceFromChange(t *testing.T) {
+	t.Chdir(t.TempDir())
+	bin := t.TempDir()
+	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
+	if err := os.Mkdir("shop", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	put(t, "shop/Chart.yaml", "name: shop")
+	put(t, "web.yaml", web)
+	put(t, "calls", "0")
+	// Each time it renders another image. The third time a file of the chart changes, which the fourth time is there from the beginning.
+	helm := filepath.Join(bin, "helm")
+	put(t, helm, `#!/bin/sh
+n=$(( $(cat calls) + 1 )); echo $n > calls
+[ $n -lt 3 ] || echo "n: $n" > shop/values.yaml
+echo '# Source: shop/templates/web.yaml'
+sed "s/web:1/web:$n/" web.yaml
+`)
+	if err := os.Chmod(helm, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	choice := appfile.Choice{Sources: app.Sources{Chart: chart.Chart{Path: "shop"}}, URLs: []string{"http://web/"}}
+	test, err := choice.Test(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := choice.Changed(t.Context(), test, func(problem string) { t.Error(problem) })
+	if err != nil || !slices.Equal(got.App.Images(), []string{"web:4"}) {
+		t.Errorf("got images %v, %v; want those of the fourth time", got.App.Images(), err)
 	}
 }
 

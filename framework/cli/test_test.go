@@ -37,7 +37,7 @@ func TestTestRefusesWhatItCannotTest(t *testing.T) {
 func fakeHelm(t *testing.T, script string) {
 	t.Helper()
 	bin := t.TempDir()
-	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
+	t.Setenv("PATH", bin) // no container engine is asked
 	if err := os.Mkdir("shop", 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +52,7 @@ func fakeHelm(t *testing.T, script string) {
 // read.
 func TestAChartFromInitToTest(t *testing.T) {
 	t.Chdir(t.TempDir())
-	fakeHelm(t, `cat <<E
+	fakeHelm(t, `/bin/cat <<E
 # $*
 ---
 # Source: shop/templates/web.yaml
