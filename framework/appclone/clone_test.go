@@ -24,21 +24,26 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/appclone"
 )
 
-// listed are the list kinds of what is read.
-var listed = map[schema.GroupVersionResource]string{}
-
-func init() {
-	for _, one := range [][4]string{
-		{"", "v1", "serviceaccounts", "ServiceAccountList"}, {"", "v1", "configmaps", "ConfigMapList"}, {"", "v1", "services", "ServiceList"},
-		{"", "v1", "persistentvolumeclaims", "PersistentVolumeClaimList"}, {"apps", "v1", "deployments", "DeploymentList"},
-		{"apps", "v1", "statefulsets", "StatefulSetList"}, {"apps", "v1", "daemonsets", "DaemonSetList"}, {"batch", "v1", "cronjobs", "CronJobList"},
-		{"policy", "v1", "poddisruptionbudgets", "PodDisruptionBudgetList"}, {"autoscaling", "v2", "horizontalpodautoscalers", "HorizontalPodAutoscalerList"},
-		{"rbac.authorization.k8s.io", "v1", "roles", "RoleList"}, {"rbac.authorization.k8s.io", "v1", "rolebindings", "RoleBindingList"},
-		{"networking.k8s.io", "v1", "networkpolicies", "NetworkPolicyList"}, {"networking.k8s.io", "v1", "ingresses", "IngressList"},
-		{"gateway.networking.k8s.io", "v1", "gateways", "GatewayList"}, {"gateway.networking.k8s.io", "v1", "httproutes", "HTTPRouteList"},
+// listed are the kinds of what is read, by group, version and resource.
+func listed() map[schema.GroupVersionResource]string {
+	kinds := map[schema.GroupVersionResource]string{}
+	for group, resources := range map[schema.GroupVersion]map[string]string{
+		{Version: "v1"}: {
+			"serviceaccounts": "ServiceAccountList", "configmaps": "ConfigMapList", "services": "ServiceList", "persistentvolumeclaims": "PersistentVolumeClaimList",
+		},
+		{Group: "apps", Version: "v1"}:                      {"deployments": "DeploymentList", "statefulsets": "StatefulSetList", "daemonsets": "DaemonSetList"},
+		{Group: "batch", Version: "v1"}:                     {"cronjobs": "CronJobList"},
+		{Group: "policy", Version: "v1"}:                    {"poddisruptionbudgets": "PodDisruptionBudgetList"},
+		{Group: "autoscaling", Version: "v2"}:               {"horizontalpodautoscalers": "HorizontalPodAutoscalerList"},
+		{Group: "rbac.authorization.k8s.io", Version: "v1"}: {"roles": "RoleList", "rolebindings": "RoleBindingList"},
+		{Group: "networking.k8s.io", Version: "v1"}:         {"networkpolicies": "NetworkPolicyList", "ingresses": "IngressList"},
+		{Group: "gateway.networking.k8s.io", Version: "v1"}: {"gateways": "GatewayList", "httproutes": "HTTPRouteList"},
 	} {
-		listed[schema.GroupVersionResource{Group: one[0], Version: one[1], Resource: one[2]}] = one[3]
+		for resource, kind := range resources {
+			kinds[group.WithResource(resource)] = kind
+		}
 	}
+	return kinds
 }
 
 // cluster is an API server in memory with the objects of a file in testdata.
@@ -48,7 +53,7 @@ func cluster(t *testing.T, file string) *dynamicfake.FakeDynamicClient {
 	for _, o := range documents(t, file) {
 		objects = append(objects, &o)
 	}
-	return dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), listed, objects...)
+	return dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), listed(), objects...)
 }
 
 func documents(t *testing.T, file string) (all []unstructured.Unstructured) {

@@ -32,9 +32,11 @@ var killed = []struct {
 		{"chaos/packet-loss", "ran the undo packet-loss on "},
 		{"chaos/disk-pressure", "ran the undo node-pressure on "},
 	}},
-	{[]string{"--zones", "a,b", "--workers-per-zone", "1"}, []killedIn{
+	{[]string{"--for", "chaos/kube-proxy-away"}, []killedIn{
 		{"chaos/kube-proxy-away", "ran the undo away-kube-proxy on "},
 		{"chaos/kube-proxy-killed", noUndo},
+	}},
+	{[]string{"--zones", "a,b", "--workers-per-zone", "1"}, []killedIn{
 		{"chaos/coredns-away", "ran the undo away-coredns on "},
 		{"chaos/containerd-away", "ran the undo away-containerd on "},
 		{"chaos/containerd-killed", noUndo},

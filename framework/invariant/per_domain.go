@@ -28,11 +28,11 @@ type PerDomain struct {
 }
 
 func (p PerDomain) String() string {
-	which := ""
+	kept := fmt.Sprintf("each domain of %s has at least %s at any time", p.TopologyKey, prose.Count(p.AtLeast, "ready pod"))
 	if p.Often > 0 {
-		which = fmt.Sprintf("in all but at most %s of the trials ", prose.Percent(p.Often))
+		return fmt.Sprintf("in all but at most %s of the trials %s", prose.Percent(p.Often), kept)
 	}
-	return fmt.Sprintf("%seach domain of %s has at least %s at any time", which, p.TopologyKey, prose.Count(p.AtLeast, "ready pod"))
+	return kept
 }
 
 // Needs implements Invariant.

@@ -17,7 +17,7 @@ var Standing = clusters.Spec{Zones: []string{"a", "b", "c"}, WorkersPerZone: 2}.
 // UpCommand is the command that makes the cluster that a scenario needs.
 func UpCommand(name string, s scenario.Spec, need clusters.Spec) string {
 	words, base := []string{"holdfast", "up", name}, Standing
-	if len(need.PerWorker) > 0 { // there is no flag for labels
+	if len(need.PerWorker) > 0 || need.LoadOnWorkers > 0 { // there are no flags for labels, and none for load on workers
 		words, base = append(words, "--for", s.Name), s.Cluster.WithDefaults()
 	}
 	flag := func(differs bool, text string, a ...any) {

@@ -12,12 +12,14 @@ import (
 func TestAClusterThatDoesNotFit(t *testing.T) {
 	labelled := selection.Standing
 	labelled.PerWorker = map[string][]string{"rack": {"r1", "r2"}}
-	all := []scenario.Spec{{Name: "chaos/one", Cluster: selection.Standing}, {Name: "chaos/two", Cluster: labelled}, {Name: "mutants/three", Cluster: selection.Standing}}
+	loaded := clusters.Spec{Kubernetes: "v1.37.1", Zones: []string{"a", "b"}, LoadOnWorkers: 2}.WithDefaults()
+	all := []scenario.Spec{{Name: "chaos/one", Cluster: selection.Standing}, {Name: "chaos/two", Cluster: labelled}, {Name: "mutants/three", Cluster: selection.Standing}, {Name: "chaos/four", Cluster: loaded}}
 	small := clusters.Spec{Kubernetes: "v1.37.1", Zones: []string{"a", "b"}}.WithDefaults()
-	for i, want := range []string{
-		"cluster demo has zones a,b with 1 worker each; chaos/one needs zones a,b,c with 2 workers each: make such a cluster with 'holdfast up NAME'",
-		"cluster demo has zones a,b with 1 worker each, no extra labels on workers; chaos/two needs zones a,b,c with 2 workers each, " +
+	for i, want := range map[int]string{
+		0: "cluster demo has zones a,b with 1 worker each; chaos/one needs zones a,b,c with 2 workers each: make such a cluster with 'holdfast up NAME'",
+		1: "cluster demo has zones a,b with 1 worker each, no extra labels on workers; chaos/two needs zones a,b,c with 2 workers each, " +
 			"workers labelled rack=r1,r2: make such a cluster with 'holdfast up NAME --for chaos/two'",
+		3: "cluster demo has load on 0 workers; chaos/four needs load on 2 workers: make such a cluster with 'holdfast up NAME --for chaos/four'",
 	} {
 		if _, _, err := selection.On("demo", small, all[i:i+1], clusters.Spec.WithDefaults, true); err == nil || err.Error() != want {
 			t.Errorf("got  %v\nwant %s", err, want)
