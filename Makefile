@@ -63,8 +63,8 @@ test-app: build app-images ## Test an application that nobody here wrote: nginx 
 	bin/holdfast test suites/apps/nginx/holdfast.yaml --fix
 
 .PHONY: apps
-apps: build app-images ## Test every application in suites/apps (real; about a quarter of an hour)
-	go test -tags e2e -count 1 -timeout 1h -v ./suites/apps
+apps: build app-images ## Test every application in suites/apps (real; about three quarters of an hour)
+	go test -tags e2e -count 1 -timeout 2h -v ./suites/apps
 
 .PHONY: app-images
 app-images: ## Make the images of the applications in suites/apps from Debian's packages and Go modules (the first time ten minutes: Traefik is large)
