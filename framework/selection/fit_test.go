@@ -28,7 +28,7 @@ func TestAClusterThatDoesNotFit(t *testing.T) {
 	if said := selection.Suggest("demo", small, all); said != "  no scenario fits it; 2 fit the cluster of 'holdfast up demo', and --for SCENARIO makes the cluster that a scenario needs\n" {
 		t.Errorf("up says %s", said)
 	}
-	if said := selection.Suggest("demo", selection.Standing, all); said != "  holdfast run --cluster demo chaos/one   # one of 2 scenarios, of 3, that fit it\n" {
+	if said := selection.Suggest("demo", selection.Standing, all); said != "  holdfast run --cluster demo chaos/one   # one of 2 scenarios, of 4, that fit it\n" {
 		t.Errorf("up says %s", said)
 	}
 }
