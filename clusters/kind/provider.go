@@ -110,6 +110,9 @@ func (p *Provider) build(ctx context.Context, b builder) (*Cluster, error) {
 	if err := b.make(ctx); err != nil {
 		return nil, err
 	}
+	if err := checkTools(ctx, b.e, members(b.name, b.record.Spec)[0].name, b.record.Image); err != nil {
+		return nil, err
+	}
 	if err := prioritize(ctx, b.e, b.name, b.record.Spec); err != nil {
 		// Not fatal: if the client is late under load, the run is judged Unknown.
 		b.log.Warn("the control plane and the load node have no CPU priority", "error", err)
