@@ -4,9 +4,13 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/prose"
 	"github.com/holdfast-ha/holdfast/workloads/app"
 )
 
@@ -34,10 +38,21 @@ func (p Probe) leads(a app.App, u *url.URL) error {
 		return fmt.Errorf("probe %s: Service %s selects no pods of a Deployment or StatefulSet of the application", p.Name, service.Name)
 	case service.Headless:
 		return fmt.Errorf("probe %s: Service %s is headless, and so has no address", p.Name, service.Name)
+	case !slices.ContainsFunc(service.Ports, func(o corev1.ServicePort) bool { return strconv.Itoa(int(o.Port)) == app.Port(u) }):
+		return fmt.Errorf("probe %s: Service %s has no port %s; it has %s", p.Name, service.Name, app.Port(u), portsOf(service))
 	case slices.Contains(p.Behind, service.Name):
 		return fmt.Errorf("probe %s: behind: Service %s cannot be behind itself", p.Name, service.Name)
 	}
 	return nil
+}
+
+// portsOf are the ports of a Service, for an error.
+func portsOf(s app.Service) string {
+	var all []string
+	for _, p := range s.Ports {
+		all = append(all, strconv.Itoa(int(p.Port)))
+	}
+	return prose.List(all)
 }
 
 // front is what the probe's requests pass before they come to the pods that answer them; nil: nothing, or nothing that is known.

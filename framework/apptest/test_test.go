@@ -123,6 +123,7 @@ func TestWhatCannotBeTestedIsSaid(t *testing.T) {
 		"no URL":              {nil, nil, "give the URL of a Service with --url, such as http://web.shop:80/"},
 		"no Service":          {[]string{"http://shop.example.com/"}, nil, "shop.example.com is no Service of the application, and no host of an Ingress or HTTPRoute. It has web, peers, elsewhere"},
 		"a Service of nobody": {[]string{"http://elsewhere/"}, nil, "Service elsewhere selects no pods"},
+		"another port":        {[]string{"http://web:81/"}, nil, "Service web has no port 81; it has 80"},
 		"a headless Service":  {[]string{"http://peers/"}, nil, "Service peers is headless"},
 		"no http":             {[]string{"postgres://web/"}, nil, "is no URL of a Service"},
 		"an unknown fault":    {[]string{"http://web/"}, []string{"earthquake"}, `there is no fault "earthquake": want one of apiserver, containerd`},

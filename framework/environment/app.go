@@ -187,7 +187,7 @@ func (env *Environment) address(ctx context.Context, u *url.URL) (string, error)
 	if net.ParseIP(found.Spec.ClusterIP) == nil {
 		return "", fmt.Errorf("its Service %s is headless, and so has no address", service.Name)
 	}
-	port := port(u)
+	port := app.Port(u)
 	if !slices.ContainsFunc(found.Spec.Ports, func(p corev1.ServicePort) bool { return strconv.Itoa(int(p.Port)) == port }) {
 		return "", fmt.Errorf("its Service %s has no port %s", service.Name, port)
 	}

@@ -43,7 +43,7 @@ func (env *Environment) frontAddress(ctx context.Context, f app.Front, u *url.UR
 	if err := env.passes(ctx, address); err != nil {
 		return "", fmt.Errorf("reach %s: %w", f, err)
 	}
-	return net.JoinHostPort(address, port(u)), nil
+	return net.JoinHostPort(address, app.Port(u)), nil
 }
 
 func entriesOf(f app.Front) string {
@@ -126,12 +126,4 @@ func (env *Environment) passes(ctx context.Context, address string) error {
 		}
 	}
 	return nil
-}
-
-// port is the port of a URL.
-func port(u *url.URL) string {
-	if p := u.Port(); p != "" {
-		return p
-	}
-	return map[string]string{"http": "80", "https": "443"}[u.Scheme]
 }

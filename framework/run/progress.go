@@ -75,8 +75,21 @@ func (p *Progress) now(phase history.PhaseName, doing string) {
 	}
 }
 
-// Say shows a step outside of a scenario's phases, such as a step of creating a cluster.
-func (p *Progress) Say(doing string) { p.now(history.Provision, doing) }
+// Say shows a step outside of a scenario's phases, such as a step of creating a cluster. Before the first scenario it is a line of its own.
+func (p *Progress) Say(doing string) {
+	if p.before() {
+		p.Note("  " + doing)
+		return
+	}
+	p.now(history.Provision, doing)
+}
+
+// before reports whether no scenario has begun.
+func (p *Progress) before() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.began.IsZero()
+}
 
 // Note writes a line of its own.
 func (p *Progress) Note(text string) {

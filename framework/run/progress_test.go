@@ -16,6 +16,7 @@ func TestProgressInPlainLines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
 		p := NewProgress(&out, 2)
+		p.Say("pull nginx:1.22")
 		s := quiet()
 		p.begin(s)
 		p.Say("Starting control-plane")
@@ -27,7 +28,8 @@ func TestProgressInPlainLines(t *testing.T) {
 		p.end(s, result{outcome: verdict.Violated, why: "3 of 1200 requests failed"}, 41*time.Second)
 		p.begin(s)
 		p.end(s, result{err: errors.New("no engine")}, time.Second)
-		want := `[1/2] chaos/quiet: zones stay even (about 45s)
+		want := `  pull nginx:1.22
+[1/2] chaos/quiet: zones stay even (about 45s)
   provision 0s: Starting control-plane
   disturbed 29s: drain 1 worker; 1200 requests, 3 failed
   disturbed 1m0s: drain 1 worker; 1200 requests, 3 failed; for 31s now, and the scenario takes about 45s

@@ -12,7 +12,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/holdfast-ha/holdfast/workloads"
 )
@@ -106,7 +105,7 @@ func New(manifests []Manifest, fallback string) (App, error) {
 		}
 	}
 	errs = append(errs, a.cannotWork()...)
-	if len(a.Workloads) == 0 {
+	if len(a.Workloads) == 0 && len(errs) == 0 {
 		errs = append(errs, errors.New("the manifests have no Deployment and no StatefulSet, so there is nothing to test"))
 	}
 	if err := errors.Join(errs...); err != nil {
@@ -152,19 +151,19 @@ func (a *App) add(m Manifest) error {
 	switch kind := m.Object.GroupVersionKind().GroupKind().String(); kind {
 	case "Deployment.apps":
 		var d appsv1.Deployment
-		if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(m.Object.Object, &d, true); err != nil {
+		if err := m.typed(&d); err != nil {
 			return err
 		}
 		a.Workloads = append(a.Workloads, Workload{Controller: workloads.Controller{Name: d.Name}, Replicas: replicas(d.Spec.Replicas), Template: d.Spec.Template})
 	case "StatefulSet.apps":
 		var s appsv1.StatefulSet
-		if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(m.Object.Object, &s, true); err != nil {
+		if err := m.typed(&s); err != nil {
 			return err
 		}
 		a.Workloads = append(a.Workloads, Workload{Controller: workloads.Controller{Name: s.Name, StatefulSet: true}, Replicas: replicas(s.Spec.Replicas), Template: s.Spec.Template})
 	case "Service":
 		var s corev1.Service
-		if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(m.Object.Object, &s, true); err != nil {
+		if err := m.typed(&s); err != nil {
 			return err
 		}
 		a.Services = append(a.Services, Service{

@@ -95,6 +95,7 @@ func TestWhatCannotBeTestedIsNamed(t *testing.T) {
 	changed := func(old, with string) string { return strings.Replace(web, old, with, 1) }
 	for name, test := range map[string]struct{ text, want string }{
 		"a typo in a field":         {changed("replicas: 3", "replica: 3"), `unknown field "spec.replica"`},
+		"a word for a number":       {changed("replicas: 3", "replicas: three"), "a.yaml): line 6: spec.replicas is a string, and must be a whole number"},
 		"two namespaces":            {changed("{name: web}", "{name: web, namespace: other}") + "---" + store, "is in namespace"},
 		"a GPU":                     {changed(`image: "nginx:1.22"`, `image: x, resources: {limits: {nvidia.com/gpu: 1}}`), "needs nvidia.com/gpu, and no node has it"},
 		"a node of another cluster": {changed("containers:", "nodeName: ip-10-0-0-1\n      containers:"), "spec.nodeName ip-10-0-0-1 is a node of another cluster"},
@@ -116,6 +117,7 @@ func TestWhatCannotBeTestedIsNamed(t *testing.T) {
 func TestBadFilesAreNamed(t *testing.T) {
 	for name, test := range map[string]struct{ text, want string }{
 		"no YAML":    {"a: [", "a.yaml"},
+		"one of two": {"a: b\n---\na: [b\n", "a.yaml, document 2: yaml: line "},
 		"no kind":    {"metadata: {name: x}", "a.yaml"},
 		"no name":    {"apiVersion: v1\nkind: ConfigMap\nmetadata: {}\n", "a ConfigMap has no metadata.name"},
 		"empty file": {"", ""},

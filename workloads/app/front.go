@@ -259,3 +259,11 @@ func (a App) Names() string {
 	}
 	return strings.Join(names, ", ")
 }
+
+// Port is the port of a URL, or else that of its scheme.
+func Port(u *url.URL) string {
+	if p := u.Port(); p != "" {
+		return p
+	}
+	return map[string]string{"http": "80", "https": "443"}[u.Scheme]
+}

@@ -42,6 +42,9 @@ func Read(from Sources) ([]Manifest, error) {
 	if err != nil || len(from.Files) == 0 && from.Kustomize == "" && from.Chart.Path != "" {
 		return charted, err
 	}
+	if err := broken(from.Files); err != nil {
+		return nil, fmt.Errorf("read manifests: %w", err)
+	}
 	all, err := decode(builder().FilenameParam(false, options))
 	return append(all, charted...), err
 }
