@@ -33,7 +33,7 @@ func (c Claim) Provisioned() bool {
 
 // Claims are the volumes that the application asks for.
 func (a App) Claims() (all []Claim) {
-	for _, m := range a.Manifests {
+	for _, m := range a.All() {
 		for _, spec := range claimSpecs(m.Object) {
 			c := Claim{Manifest: m}
 			if runtime.DefaultUnstructuredConverter.FromUnstructured(spec, &c.Spec) == nil { // else the API server says what is wrong
@@ -82,7 +82,7 @@ func (w Workload) HasVolume(a App) bool {
 
 // StorageClass is a StorageClass that the application brings.
 func (a App) StorageClass(name string) (storagev1.StorageClass, bool) {
-	for _, m := range a.Manifests {
+	for _, m := range a.All() {
 		var class storagev1.StorageClass
 		if m.Object.GetKind() == "StorageClass" && m.Object.GetName() == name &&
 			runtime.DefaultUnstructuredConverter.FromUnstructured(m.Object.Object, &class) == nil {
@@ -94,5 +94,5 @@ func (a App) StorageClass(name string) (storagev1.StorageClass, bool) {
 
 // Brings reports whether the application has an object of a kind and a name.
 func (a App) Brings(kind, name string) bool {
-	return slices.ContainsFunc(a.Manifests, func(m Manifest) bool { return m.Object.GetKind() == kind && m.Object.GetName() == name })
+	return slices.ContainsFunc(a.All(), func(m Manifest) bool { return m.Object.GetKind() == kind && m.Object.GetName() == name })
 }

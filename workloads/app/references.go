@@ -27,7 +27,7 @@ const (
 // References are the images that the manifests name: those of pod specs, and those in any other text, such as fields of custom resources,
 // environment variables, and files in ConfigMaps. The values of Secrets are not read.
 func (a App) References() (all []Reference) {
-	for _, m := range a.Manifests {
+	for _, m := range a.All() {
 		if m.Object.GetKind() == "Secret" || m.Object.GetKind() == "CustomResourceDefinition" { // the latter describes fields, and has none
 			continue
 		}
