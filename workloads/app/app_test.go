@@ -96,8 +96,6 @@ func TestWhatCannotBeTestedIsNamed(t *testing.T) {
 	for name, test := range map[string]struct{ text, want string }{
 		"a typo in a field":         {changed("replicas: 3", "replica: 3"), `unknown field "spec.replica"`},
 		"two namespaces":            {changed("{name: web}", "{name: web, namespace: other}") + "---" + store, "is in namespace"},
-		"a GPU":                     {changed(`image: "nginx:1.22"`, `image: x, resources: {limits: {nvidia.com/gpu: 1}}`), "needs nvidia.com/gpu, and no node has it"},
-		"a node of another cluster": {changed("containers:", "nodeName: ip-10-0-0-1\n      containers:"), "spec.nodeName ip-10-0-0-1 is a node of another cluster"},
 		"no workload":               {"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n", "there is nothing to test"},
 		"a namespace of Kubernetes": {changed("{name: web}", "{name: web, namespace: kube-system}"), "belongs to the cluster itself"},
 	} {

@@ -103,11 +103,11 @@ func (a *App) choose(manifests []Manifest, fallback string) error {
 	names := slices.Sorted(maps.Keys(holders))
 	_, isNamed := named[fallback]
 	switch {
-	case len(named) == 1:
+	case len(named) == 1 && (len(holders) == 1 || fallback == "" || !unnamed):
 		a.Namespace = slices.Collect(maps.Keys(named))[0]
 	case isNamed || len(named) == 0:
 		a.Namespace = fallback
-	case len(names) == 1 && !unnamed:
+	case len(names) == 1 && (fallback == "" || !unnamed):
 		a.Namespace = names[0]
 	case len(names) > 1 && !unnamed:
 		return fmt.Errorf("%s is in namespace %s, and %s is in %s: say with --namespace which of them is tested; "+

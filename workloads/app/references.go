@@ -135,7 +135,7 @@ func (w *walk) word(word string, path []any, image bool) {
 
 func (w *walk) add(image string, path []any, use Use) {
 	if image != "" {
-		where := fmt.Sprintf("%s %s (%s): %s", w.m.Object.GetKind(), w.m.Object.GetName(), w.m.Place(path...), field(path))
+		where := fmt.Sprintf("%s %s (%s): %s", w.m.Object.GetKind(), w.m.Object.GetName(), w.m.Place(path...), Field(path))
 		w.found = append(w.found, Reference{Image: image, Where: where, Use: use})
 	}
 }
@@ -161,8 +161,8 @@ func (w *walk) ofPod(path []any) bool {
 // containerLists are the fields of a pod spec with containers.
 var containerLists = []string{"initContainers", "containers"}
 
-// field is a path as Kubernetes writes it: spec.containers[0].image.
-func field(path []any) string {
+// Field is a path as Kubernetes writes it: spec.containers[0].image.
+func Field(path []any) string {
 	var b strings.Builder
 	for _, step := range path {
 		switch step := step.(type) {

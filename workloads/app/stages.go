@@ -122,3 +122,10 @@ func (a *App) sort(manifests []Manifest) {
 func compareHooks(x, y Hook) int {
 	return cmp.Or(cmp.Compare(x.Weight, y.Weight), cmp.Compare(rank(x.Object), rank(y.Object)), cmp.Compare(x.Object.GetName(), y.Object.GetName()))
 }
+
+// With is the application with further objects, which are created before all others.
+func (a App) With(first []Manifest) App {
+	a.Before.Objects = slices.Concat(first, a.Before.Objects)
+	slices.SortStableFunc(a.Before.Objects, func(x, y Manifest) int { return cmp.Compare(rank(x.Object), rank(y.Object)) })
+	return a
+}
