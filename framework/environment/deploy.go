@@ -49,9 +49,6 @@ func (env *Environment) createWorkload(ctx context.Context) error {
 		if err := env.deployApp(ctx); err != nil {
 			return err
 		}
-		if err := env.appReady(ctx); err != nil {
-			return err
-		}
 		if err := env.fixApp(ctx); err != nil {
 			return err
 		}

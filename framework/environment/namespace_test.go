@@ -68,7 +68,7 @@ func TestANamespaceIsMadeOnceItTakesPods(t *testing.T) {
 func makeAndDelete(t *testing.T, env *Environment) {
 	t.Helper()
 	errtest.Check(t, env.makeNamespace(t.Context()), "")
-	errtest.Check(t, env.emptyNamespace(t.Context()), "")
+	errtest.Check(t, env.emptyNamespaces(t.Context()), "")
 }
 
 func TestEmptyNamespace(t *testing.T) {
@@ -108,7 +108,7 @@ func TestEmptyNamespace(t *testing.T) {
 				}
 				test.spoil(fake)
 				began := time.Now()
-				errtest.Check(t, env.emptyNamespace(t.Context()), test.want)
+				errtest.Check(t, env.emptyNamespaces(t.Context()), test.want)
 				if took := time.Since(began); test.want == "" && took > 0 {
 					t.Errorf("took %s for what goes at once", took)
 				}
@@ -168,6 +168,6 @@ func TestANamespaceThatCannotBeLookedAt(t *testing.T) {
 		env, fake, _ := newEnvironment(t, quiet())
 		errtest.Check(t, env.makeNamespace(t.Context()), "")
 		fake.Refuse = func(string, string) *apierrors.StatusError { return apierrors.NewUnauthorized("who are you?") }
-		errtest.Check(t, env.emptyNamespace(t.Context()), "look at namespace hf-chaos-quiet: who are you?")
+		errtest.Check(t, env.emptyNamespaces(t.Context()), "look at namespace hf-chaos-quiet: who are you?")
 	})
 }
