@@ -2,12 +2,14 @@ package appfile
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/holdfast-ha/holdfast/framework/appimages"
+	"github.com/holdfast-ha/holdfast/framework/appsource"
 	"github.com/holdfast-ha/holdfast/framework/apptest"
 	"github.com/holdfast-ha/holdfast/workloads/app"
 )
@@ -21,19 +23,21 @@ type Choice struct {
 	Images    []string // archives and references
 	Pull      string   // PullMissing or PullNever; empty: as in the file, or PullMissing
 	Faults    []string // replace those of the file
+	Secrets   string   // appsource.GenerateSecrets; empty: as in the file
+	Helm      appsource.Helm
 }
 
 // Find decides which file is read: the named one, or Name in this folder if there are no sources.
 func (c *Choice) Find(named []string) error {
-	flagged := len(c.Sources.Files) > 0 || c.Sources.Kustomize != ""
+	flagged := !c.Sources.Empty()
 	switch {
 	case len(named) == 1 && flagged:
-		return fmt.Errorf("%s with -f or -k: the manifests are named in that file", named[0])
+		return fmt.Errorf("%s with -f, -k or --chart: the manifests are named in that file", named[0])
 	case len(named) == 1:
 		c.File = named[0]
 	case !flagged:
 		if _, err := os.Stat(Name); err != nil {
-			return fmt.Errorf("no manifests: there is no %s here; name files or folders with -f, or a kustomization with -k", Name)
+			return fmt.Errorf("no manifests: there is no %s here; %s", Name, app.HowToName)
 		}
 		c.File = Name
 	}
@@ -41,13 +45,14 @@ func (c *Choice) Find(named []string) error {
 }
 
 // Test reads the file and the manifests.
-func (c Choice) Test() (t apptest.Test, err error) {
+func (c Choice) Test(ctx context.Context) (t apptest.Test, err error) {
 	if c.File != "" {
 		file, err := Read(c.File)
 		if err != nil {
 			return t, err
 		}
-		c.Sources, t.Faults = file.Sources(), file.Faults
+		c.Sources, t.Faults = added(file.Sources(), c.Sources), file.Faults
+		c.Secrets = cmp.Or(c.Secrets, file.App.Secrets)
 		c.Namespace = cmp.Or(c.Namespace, file.App.Namespace)
 		c.Images, c.Pull = append(file.App.Images, c.Images...), cmp.Or(c.Pull, file.App.Pull)
 		if t.Probes, err = file.ProbesOf(); err != nil {
@@ -57,11 +62,8 @@ func (c Choice) Test() (t apptest.Test, err error) {
 	if len(c.Faults) > 0 {
 		t.Faults = c.Faults
 	}
-	manifests, err := app.Read(c.Sources)
-	if err != nil {
-		return t, err
-	}
-	if t.App, err = app.New(manifests, c.Namespace); err != nil {
+	o := appsource.Options{Namespace: c.Namespace, Secrets: c.Secrets, Helm: c.Helm}
+	if t.App, err = appsource.Read(ctx, c.Sources, o); err != nil {
 		return t, err
 	}
 	if t.App.Given, err = given(c.Images); err != nil {
@@ -74,6 +76,14 @@ func (c Choice) Test() (t apptest.Test, err error) {
 		t.Probes = append(t.Probes, apptest.OfURL(url, len(t.Probes)))
 	}
 	return t, nil
+}
+
+// added are the sources of a file with what flags add to them.
+func added(file, flags app.Sources) app.Sources {
+	file.Before = append(file.Before, flags.Before...)
+	file.Chart.Values = append(file.Chart.Values, flags.Chart.Values...) // the last one wins
+	file.Chart.Release = cmp.Or(flags.Chart.Release, file.Chart.Release)
+	return file
 }
 
 // What holdfast does with images that are neither given nor in the local engine.
@@ -116,6 +126,11 @@ func (c Choice) Words() (words []string) {
 	}
 	add("-f", c.Sources.Files...)
 	add("-k", c.Sources.Kustomize)
+	add("--chart", c.Sources.Chart.Path)
+	add("--values", c.Sources.Chart.Values...)
+	add("--release", c.Sources.Chart.Release)
+	add("--before", c.Sources.Before...)
+	add("--secrets", c.Secrets)
 	add("-n", c.Namespace)
 	add("--image", c.Images...)
 	add("--pull", c.Pull)

@@ -99,7 +99,7 @@ func TestMistakesAreNamedWithTheirPlace(t *testing.T) {
 		"a typo in JSON":         {"equals", "equal", "line 14, column 83: there is no field probes[0].expect.json.equal: did you mean equals?"},
 		"another version":        {"v1alpha1", "v2", `apiVersion "holdfast.dev/v2": this holdfast reads holdfast.dev/v1alpha1`},
 		"another kind":           {"kind: App", "kind: Deployment", `kind "Deployment": want App`},
-		"no manifests":           {"  manifests: [k8s/]\n", "", "app: it names no manifests and no kustomize folder"},
+		"no manifests":           {"  manifests: [k8s/]\n", "", "app: it names no manifests, no kustomize folder and no chart"},
 		"no YAML":                {"kind: App", "kind: [App", "line"},
 		"nothing in it":          {whole, "", "it is empty"},
 		"a list of nothings":     {whole, "- a\n", "want fields of its own"},
@@ -164,7 +164,7 @@ func TestImagesOfTheCommandLine(t *testing.T) {
 		t.Fatal(err)
 	}
 	choice := appfile.Choice{Sources: app.Sources{Files: []string{"web.yaml"}}, Images: []string{"web.tar", "shop/web:dev"}, Pull: appfile.PullNever}
-	test, err := choice.Test()
+	test, err := choice.Test(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,7 +184,7 @@ func TestImagesOfTheCommandLine(t *testing.T) {
 		"another policy":  {nil, "always", `pull "always": want missing or never`},
 	} {
 		choice.Images, choice.Pull = test.images, test.pull
-		if _, err := choice.Test(); err == nil || !strings.Contains(err.Error(), test.want) {
+		if _, err := choice.Test(t.Context()); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: error %v, want one with %q", name, err, test.want)
 		}
 	}

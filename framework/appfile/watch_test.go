@@ -46,7 +46,7 @@ func TestChangedWaitsForAChange(t *testing.T) {
 			put(t, "web.yaml", web)
 			put(t, "web.tar", "image")
 			choice := appfile.Choice{Sources: app.Sources{Files: []string{"web.yaml"}}, URLs: []string{"http://web/"}, Images: []string{"web.tar"}}
-			test, err := choice.Test()
+			test, err := choice.Test(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -72,7 +72,7 @@ func TestChangedEndsWithItsContext(t *testing.T) {
 	t.Chdir(t.TempDir())
 	put(t, "web.yaml", web)
 	choice := appfile.Choice{Sources: app.Sources{Files: []string{"web.yaml"}}, URLs: []string{"http://web/"}}
-	test, err := choice.Test()
+	test, err := choice.Test(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

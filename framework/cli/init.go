@@ -11,6 +11,8 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/appclone"
 	"github.com/holdfast-ha/holdfast/framework/appfile"
 	"github.com/holdfast-ha/holdfast/framework/appguess"
+	"github.com/holdfast-ha/holdfast/framework/appsource"
+	"github.com/holdfast-ha/holdfast/framework/apptest"
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
 	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
 	"github.com/holdfast-ha/holdfast/workloads/app"
@@ -45,7 +47,7 @@ request that could change anything, and reads no Secret. What the copy lacks is 
 					return err
 				}
 			}
-			if err := f.write(); err != nil {
+			if err := f.write(cmd); err != nil {
 				return exit.Usage(err)
 			}
 			_, _ = fmt.Fprintf(cmd.OutOrStdout(), "%s is written: check its comments, and run 'holdfast test %s'\n", f.output, f.output)
@@ -64,8 +66,8 @@ request that could change anything, and reads no Secret. What the copy lacks is 
 // copy copies the application from the cluster, and makes the copy the source of the manifests.
 func (f *initFlags) copy(cmd *cobra.Command) error {
 	switch {
-	case len(f.sources.Files) > 0 || f.sources.Kustomize != "":
-		return exit.Usage(errors.New("--context with -f or -k: the manifests come from the cluster, or from files"))
+	case !f.sources.Empty():
+		return exit.Usage(errors.New("--context with -f, -k or --chart: the manifests come from the cluster, or from files"))
 	case f.namespace == "":
 		return exit.Usage(errors.New("--context without --namespace: name the namespace of the application"))
 	}
@@ -94,17 +96,19 @@ func (f *initFlags) copy(cmd *cobra.Command) error {
 }
 
 // write writes the file.
-func (f initFlags) write() error {
-	if len(f.sources.Files) == 0 && f.sources.Kustomize == "" {
-		return errors.New("no manifests: name files or folders with -f, or a kustomization with -k")
+func (f initFlags) write(cmd *cobra.Command) error {
+	if f.sources.Empty() {
+		return errors.New("no manifests: " + app.HowToName)
 	}
-	manifests, err := app.Read(f.sources)
+	a, err := appsource.Read(cmd.Context(), f.sources, appsource.Options{Namespace: f.namespace, Helm: appsource.Helm{Out: cmd.ErrOrStderr()}})
 	if err != nil {
 		return err
 	}
-	a, err := app.New(manifests, f.namespace)
-	if err != nil {
+	if err := appfile.Write(f.output, appguess.File(a, f.sources, filepath.Dir(f.output))); err != nil {
 		return err
 	}
-	return appfile.Write(f.output, appguess.File(a, f.sources, filepath.Dir(f.output)))
+	for _, found := range (apptest.Test{App: a}).Findings() {
+		terminal.SayTo(cmd.OutOrStdout())("cannot work here: %s", found)
+	}
+	return nil
 }

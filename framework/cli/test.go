@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -76,7 +77,8 @@ What is done, to each Deployment and StatefulSet behind a URL:
 			if err := f.Find(args); err != nil {
 				return exit.Usage(err)
 			}
-			chosen, err := f.scenarios()
+			f.Helm.Out = cmd.ErrOrStderr()
+			chosen, err := f.scenarios(cmd.Context())
 			if err != nil {
 				return exit.Usage(err)
 			}
@@ -116,10 +118,11 @@ type scenariosOfTest struct {
 }
 
 // scenarios reads the manifests and makes the scenarios.
-func (f testFlags) scenarios() (s scenariosOfTest, err error) {
-	if s.test, err = f.Test(); err != nil {
+func (f testFlags) scenarios(ctx context.Context) (s scenariosOfTest, err error) {
+	if s.test, err = f.Test(ctx); err != nil {
 		return s, err
 	}
+	s.test.Existing = f.Cluster != ""
 	s.specs, s.untested, err = s.test.Scenarios()
 	if err == nil && f.ablate {
 		s.specs, s.ablations, err = s.test.Ablate(f.times)

@@ -104,6 +104,10 @@ func New(manifests []Manifest, fallback string) (App, error) {
 	var errs []error
 	for _, m := range a.Manifests {
 		if m.Object.GetNamespace() != a.Namespace {
+			if isWorkload(m.Object) {
+				a.Notes = append(a.Notes, fmt.Sprintf("%s is in namespace %s: it is deployed, and nothing is promised of it, because what is tested is in namespace %s.",
+					m, m.Object.GetNamespace(), a.Namespace))
+			}
 			continue
 		}
 		if err := a.add(m); err != nil {
