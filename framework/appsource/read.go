@@ -2,6 +2,7 @@ package appsource
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/holdfast-ha/holdfast/framework/appcheck"
@@ -23,6 +24,9 @@ func Read(ctx context.Context, from app.Sources, o Options) (app.App, error) {
 	if o.Secrets != "" && o.Secrets != GenerateSecrets {
 		return app.App{}, fmt.Errorf("secrets %q: want %s, or leave it out", o.Secrets, GenerateSecrets)
 	}
+	if c := from.Chart; c.Path == "" && (len(c.Values) > 0 || c.Release != "") {
+		return app.App{}, errors.New("values or a release without a Helm chart: name the chart with --chart")
+	}
 	manifests, err := app.Read(from)
 	if err != nil {
 		return app.App{}, err
@@ -33,8 +37,6 @@ func Read(ctx context.Context, from app.Sources, o Options) (app.App, error) {
 			return app.App{}, err
 		}
 		manifests = append(manifests, rendered...)
-	} else if len(from.Chart.Values) > 0 || from.Chart.Release != "" {
-		return app.App{}, fmt.Errorf("values or a release without a Helm chart: name the chart with --chart")
 	}
 	a, err := app.New(manifests, o.Namespace)
 	if err != nil || o.Secrets == "" {

@@ -33,13 +33,13 @@ func initCommand() *cobra.Command {
 		Short: "Write holdfast.yaml for an application, with probes guessed from its manifests",
 		Long: `init reads the manifests of an application and writes holdfast.yaml, which holdfast test reads. It guesses which requests show whether
 the application serves, from Services, ports and readiness probes, and says in a comment what each guess rests on. It does not
-overwrite a file. The JSON schema of holdfast.yaml is written beside it, for editors.
+overwrite a file, and lists what cannot work in the cluster of a test. The JSON schema of holdfast.yaml is written beside it, for editors.
 
 With --context it copies the manifests from the namespace of a running application first. It only reads that cluster: it sends no
 request that could change anything, and reads no Secret. What the copy lacks is listed.
 
 ` + exit.Codes,
-		Example: "  holdfast init -f k8s/\n  holdfast init -k overlays/prod --output prod.yaml\n  holdfast init --context staging -n shop",
+		Example: "  holdfast init -f k8s/\n  holdfast init -k overlays/prod --output prod.yaml\n  holdfast init --chart charts/shop --values prod.yaml\n  holdfast init --context staging -n shop",
 		Args:    terminal.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if f.context != "" {

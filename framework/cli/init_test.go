@@ -66,7 +66,7 @@ func TestInitRefuses(t *testing.T) {
 		want string
 	}{
 		"no manifests":          {[]string{"init"}, 4, "no manifests"},
-		"a cluster and files":   {[]string{"init", "--context", "staging", "-f", "k8s/"}, 4, "--context with -f or -k"},
+		"a cluster and files":   {[]string{"init", "--context", "staging", "-f", "k8s/"}, 4, "--context with -f, -k or --chart"},
 		"no namespace":          {[]string{"init", "--context", "staging"}, 4, "name the namespace"},
 		"no such context":       {[]string{"init", "--kubeconfig", "kubeconfig", "--context", "prod", "-n", "shop"}, 4, `context "prod" does not exist`},
 		"a cluster that is off": {[]string{"init", "--kubeconfig", "kubeconfig", "--context", "staging", "-n", "shop"}, 3, "connection refused"},

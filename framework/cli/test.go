@@ -44,6 +44,11 @@ of one of its Ingresses or HTTPRoutes, whose controller is among the manifests. 
 are sent on new connections and on reused ones. Status 200 is a good answer. Every other answer counts as a failure, and so does every
 request that the client's library sends a second time without telling. If a request fails before anything is disturbed, the test ends.
 
+Manifests are files, a kustomization, or a Helm chart. A chart is rendered by your own helm, or by one that is compiled once, and its hooks
+run as in a first installation. What --before names is created, and ready, before everything else: CustomResourceDefinitions, operators,
+controllers. Objects may be in several namespaces; what is tested is in one. What cannot work in this cluster is listed object by object
+before anything is created: Secrets that nobody creates, nodes and kinds that it does not have, requests larger than the machine.
+
 If a promise is broken, the report names the cause, and the patch that takes it away if there is one. With --fix the patch is applied
 to the copy in the cluster, and the same is done again: cured, or not.
 
@@ -70,6 +75,7 @@ What is done, to each Deployment and StatefulSet behind a URL:
 		Example: `  holdfast test                       # reads ./holdfast.yaml
   holdfast test suites/apps/nginx/holdfast.yaml --fix
   holdfast test -f k8s/ --image web.tar,shop/cart:dev --url http://web.shop/
+  holdfast test --chart charts/shop --values prod.yaml --before operators/ --url http://shop/
   holdfast test --watch --faults rollout
   holdfast test -k overlays/prod --image web.tar --url http://web/health --faults rollout,drain`,
 		Args: func(cmd *cobra.Command, args []string) error { return exit.Usage(cobra.MaximumNArgs(1)(cmd, args)) },
