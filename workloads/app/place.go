@@ -79,7 +79,8 @@ func (a *App) wide(manifests []Manifest, o unstructured.Unstructured) bool {
 	})
 }
 
-// choose decides which namespace is that of the application: the workloads that are tested, their Services and the load are in it.
+// choose decides which namespace is that of the application: the workloads that are tested, their Services and the load are in it. If all
+// that name one name the same, workloads among them, it is that, also for workloads that name none.
 func (a *App) choose(manifests []Manifest, fallback string) error {
 	named := map[string]Manifest{} // the first object in each
 	holders := map[string]Manifest{}
@@ -103,7 +104,7 @@ func (a *App) choose(manifests []Manifest, fallback string) error {
 	names := slices.Sorted(maps.Keys(holders))
 	_, isNamed := named[fallback]
 	switch {
-	case len(named) == 1 && (len(holders) == 1 || fallback == "" || !unnamed):
+	case len(named) == 1 && (len(holders) == 1 || !unnamed):
 		a.Namespace = slices.Collect(maps.Keys(named))[0]
 	case isNamed || len(named) == 0:
 		a.Namespace = fallback
