@@ -3,6 +3,7 @@ package appcheck_test
 import (
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -106,11 +107,16 @@ func TestWhatCannotWork(t *testing.T) {
 	}{
 		"nothing": {text: web(container(""))},
 
-		"a Secret of nobody":          {text: web(container(fromDB)), stops: []string{podPath + "containers[0].env[0]: Secret db is created by nobody" + secretNext}},
-		"an optional Secret":          {text: web(container(`, envFrom: [{secretRef: {name: db, optional: true}}]`))},
-		"a Secret that is there":      {text: web(container(fromDB)) + object("v1", "Secret", "db", "stringData: {password: x}")},
-		"a Secret in another place":   {text: web(container(fromDB)) + "apiVersion: v1\nkind: Secret\nmetadata: {name: db, namespace: other}\nstringData: {password: x}\n", stops: []string{podPath + "containers[0].env[0]: Secret db is created by nobody" + secretNext}},
-		"a Secret of an operator":     {text: web(container(fromDB)) + certificate, before: operator},
+		"a Secret of nobody":              {text: web(container(fromDB)), stops: []string{podPath + "containers[0].env[0]: Secret db is created by nobody" + secretNext}},
+		"an optional Secret":              {text: web(container(`, envFrom: [{secretRef: {name: db, optional: true}}]`))},
+		"a Secret that is there":          {text: web(container(fromDB)) + object("v1", "Secret", "db", "stringData: {password: x}")},
+		"a Secret in another place":       {text: web(container(fromDB)) + "apiVersion: v1\nkind: Secret\nmetadata: {name: db, namespace: other}\nstringData: {password: x}\n", stops: []string{podPath + "containers[0].env[0]: Secret db is created by nobody" + secretNext}},
+		"a Secret of an operator":         {text: web(container(fromDB)) + certificate, before: operator},
+		"a Secret named after a resource": {text: web(container(strings.Replace(fromDB, "name: db", "name: c-ca", 1))) + certificate, before: operator},
+		"a Secret named after a release": {
+			text:   web(container(strings.Replace(fromDB, "name: db", "name: web-db", 1))) + strings.Replace(certificate, "{name: c}", "{name: web}", 1),
+			before: operator, stops: []string{podPath + "containers[0].env[0]: Secret web-db is created by nobody" + secretNext},
+		},
 		"a Secret of a Job":           {text: web(container(fromDB)) + object("v1", "ServiceAccount", "maker", "") + object("batch/v1", "Job", "make", "spec: {template: {spec: {"+account+"}}}")},
 		"a Secret of nobody's Job":    {text: web(container(fromDB)) + object("batch/v1", "Job", "make", "spec: {template: {spec: {"+strings.TrimPrefix(account, "serviceAccountName: maker, ")+"}}}"), stops: []string{podPath + "containers[0].env[0]: Secret db is created by nobody" + secretNext}},
 		"accounts and claims":         {text: web("serviceAccountName: robot\n      volumes: [{name: v, persistentVolumeClaim: {claimName: data}}]\n      " + container("")), stops: []string{podPath + "volumes[0]: PersistentVolumeClaim data is created by nobody: add it to the manifests of the test", podPath + "serviceAccountName: ServiceAccount robot is created by nobody: add it to the manifests of the test"}},
@@ -171,7 +177,7 @@ func TestWhatCannotWork(t *testing.T) {
 }
 
 const (
-	workerLabels = "holdfast.dev/role=worker, kubernetes.io/arch=amd64, kubernetes.io/os=linux, topology.kubernetes.io/zone=a|b|c"
+	workerLabels = "holdfast.dev/role=worker, kubernetes.io/arch=" + runtime.GOARCH + ", kubernetes.io/os=linux, topology.kubernetes.io/zone=a|b|c"
 	apart        = "affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{labelSelector: {matchLabels: {app: web}}, topologyKey: kubernetes.io/hostname}]}}\n      "
 	webhookNext  = ": add what serves it with --before, or leave the object out of the manifests of the test"
 	volumeNext   = ": put an emptyDir or a PersistentVolumeClaim in its place in the manifests of the test"

@@ -120,15 +120,18 @@ func (c *checker) absent(r reference) bool {
 	if r.kind == "PersistentVolumeClaim" && slices.ContainsFunc(c.objects, func(m app.Manifest) bool { return keepsNames(m, r.name) }) {
 		return false
 	}
-	return !slices.ContainsFunc(c.objects, func(m app.Manifest) bool { return r.madeBy(m) })
+	return !slices.ContainsFunc(c.objects, func(m app.Manifest) bool { return c.makes(m, r) })
 }
 
-// madeBy reports whether an object may create what is referred to when it runs: a custom resource, whose controller does, or pods with
-// permissions of their own. Both name it, or begin its name. If they do not create it, the kubelet says so later.
-func (r reference) madeBy(m app.Manifest) bool {
-	if !scheme.Scheme.IsGroupRegistered(m.Object.GroupVersionKind().Group) && m.Defines().Kind == "" {
+// makes reports whether an object may create what is referred to when it runs: a custom resource, whose controller does, or pods with
+// permissions of their own. Both name it; the name of a custom resource may also begin the name, unless it is the name of everything, as
+// that of a chart's release is. If they do not create it, the kubelet says so later.
+func (c *checker) makes(m app.Manifest, r reference) bool {
+	if isCustom(m) {
+		name := m.Object.GetName()
+		shared := slices.ContainsFunc(c.objects, func(other app.Manifest) bool { return other.Object.GetName() == name && !isCustom(other) })
 		spec, _, _ := unstructured.NestedFieldNoCopy(m.Object.Object, "spec")
-		return m.Object.GetName() == r.name || prefixed(r.name, m.Object.GetName()+"-") || names(spec, r.name)
+		return name == r.name || names(spec, r.name) || prefixed(r.name, name+"-") && !shared
 	}
 	for _, p := range podsOf(m) {
 		if account := p.spec.ServiceAccountName; account == "" || account == "default" {
@@ -145,6 +148,12 @@ func (r reference) madeBy(m app.Manifest) bool {
 		}
 	}
 	return false
+}
+
+// isCustom reports whether an object is of a kind that a CustomResourceDefinition makes.
+func isCustom(m app.Manifest) bool {
+	group := m.Object.GroupVersionKind().Group
+	return !scheme.Scheme.IsGroupRegistered(group) && !slices.Contains(ofServer, group)
 }
 
 func prefixed(name, prefix string) bool {
