@@ -9,6 +9,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/cli-utils/pkg/kstatus/status"
@@ -66,6 +67,9 @@ func (d *Deployment) await(ctx context.Context, objects []app.Manifest) error {
 	return errors.Join(err, gaveUp)
 }
 
+// vanished is the state of an object that somebody has deleted, such as a Job with ttlSecondsAfterFinished: 0.
+var vanished = state{why: "it was deleted before it was seen to be ready", failed: true, final: true}
+
 // look asks for the state of an object.
 func (d *Deployment) look(ctx context.Context, m app.Manifest) (state, error) {
 	client, _, err := d.client(m)
@@ -73,6 +77,9 @@ func (d *Deployment) look(ctx context.Context, m app.Manifest) (state, error) {
 		return state{}, err
 	}
 	o, err := client.Get(ctx, m.Object.GetName(), metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return vanished, nil
+	}
 	if err != nil {
 		return state{}, err
 	}

@@ -61,8 +61,8 @@ func resourceOf(m app.Manifest) (r schema.GroupVersionResource, served bool) {
 }
 
 // gone deletes all objects of a kind, and returns when none is left.
-func (d *Deployment) gone(ctx context.Context, kind schema.GroupVersionResource, limit time.Duration) error {
-	return poll.Until(ctx, "the "+kind.GroupResource().String()+" of the application to be gone", limit, func(ctx context.Context) (bool, string, error) {
+func (d *Deployment) gone(ctx context.Context, kind schema.GroupVersionResource, most time.Duration) error {
+	return poll.Until(ctx, "the "+kind.GroupResource().String()+" of the application to be gone", most, func(ctx context.Context) (bool, string, error) {
 		list, err := d.Dynamic.Resource(kind).List(ctx, metav1.ListOptions{})
 		if apierrors.IsNotFound(err) { // the definition is gone, and its objects with it
 			return true, "", nil

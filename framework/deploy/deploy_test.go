@@ -98,6 +98,9 @@ func (c *cluster) applied(action ktesting.Action) (bool, runtime.Object, error) 
 	if o.GetKind() == "CustomResourceDefinition" {
 		c.mapper.known[schema.GroupKind{Group: "shop.org", Kind: "Cart"}] = meta.RESTScopeNamespace
 	}
+	if o.GetName() == "gone" {
+		return true, o, nil
+	}
 	tracker := c.Tracker()
 	if err := tracker.Create(action.GetResource(), o, action.GetNamespace()); err != nil {
 		return true, o, tracker.Update(action.GetResource(), o, action.GetNamespace())
@@ -229,7 +232,9 @@ func TestWhatDoesNotBecomeReadyIsSaid(t *testing.T) {
 			definition, cart, map[string]string{"carts.shop.org": established, "cart": "conditions: [{type: Ready, status: 'False', reason: NoDatabase, message: the database is away}]"}, nil,
 			[]string{"waited 5m0s", "Cart cart (app.yaml): the database is away"},
 		},
-		"a kind of nobody": {"", cart, nil, nil, []string{"create Cart cart (app.yaml): no matches for kind"}},
+		"a hook that is deleted": {"", job("gone", "helm.sh/hook: pre-install"), nil, nil, []string{"pre-install hook Job gone (app.yaml): it was deleted before it was seen to be ready"}},
+		"a Job that is deleted":  {"", job("gone", ""), nil, nil, []string{"Job gone (app.yaml) does not become ready: it was deleted before it was seen to be ready"}},
+		"a kind of nobody":       {"", cart, nil, nil, []string{"create Cart cart (app.yaml): no matches for kind"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -62,6 +62,10 @@ func (d *Deployment) ends(ctx context.Context, h app.Hook) error {
 			return false, "", err
 		}
 		o, err := client.Get(ctx, h.Object.GetName(), metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			failed = errors.New(vanished.why)
+			return true, "", nil
+		}
 		if err != nil {
 			return false, "", err
 		}

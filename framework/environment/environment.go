@@ -256,13 +256,12 @@ func (env *Environment) Clear(ctx context.Context) error {
 	if env.client == nil {
 		return nil
 	}
+	var err error
 	if env.deployed != nil { // while its operators run
-		if err := env.deployed.Clear(ctx); err != nil {
-			return err
-		}
+		err = env.deployed.Clear(ctx)
 	}
 	// Before the namespace: a namespace that is deleted while an aggregated API has no server stays Terminating.
-	if err := errors.Join(env.removeOutside(ctx), env.emptyNamespaces(ctx), env.removeVolumes(ctx)); err != nil {
+	if err := errors.Join(err, env.removeOutside(ctx), env.emptyNamespaces(ctx), env.removeVolumes(ctx)); err != nil {
 		return err
 	}
 	return restore.AwaitIntact(ctx, env.client, env.Cluster)
