@@ -30,12 +30,8 @@ type testFlags struct {
 	times  int // each practice is taken away so often
 }
 
-func testCommand(version string) *cobra.Command {
-	var f testFlags
-	cmd := &cobra.Command{
-		Use:   "test [FILE]",
-		Short: "Test an application of your own while its pods and nodes are taken away",
-		Long: `test reads what to test from holdfast.yaml, or from the given file, or from flags. It makes a cluster, deploys the manifests of an
+// testLong is the help of `holdfast test`.
+const testLong = `test reads what to test from holdfast.yaml, or from the given file, or from flags. It makes a cluster, deploys the manifests of an
 application to it, sends requests to the URLs while pods and nodes are taken away, judges the record, and writes a report. It removes
 everything that it created, also after Ctrl-C.
 
@@ -71,7 +67,14 @@ What is done, to each Deployment and StatefulSet behind a URL:
   scale        one replica more, one less than before, and back
   node-kill    one of its nodes dies; its share of the requests may fail until that is noticed
 
-` + exit.Codes,
+`
+
+func testCommand(version string) *cobra.Command {
+	var f testFlags
+	cmd := &cobra.Command{
+		Use:   "test [FILE]",
+		Short: "Test an application of your own while its pods and nodes are taken away",
+		Long:  testLong + exit.Codes,
 		Example: `  holdfast test                       # reads ./holdfast.yaml
   holdfast test suites/apps/nginx/holdfast.yaml --fix
   holdfast test -f k8s/ --image web.tar,shop/cart:dev --url http://web.shop/
