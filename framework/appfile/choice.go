@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-ha/holdfast/framework/appimages"
+	"github.com/holdfast-ha/holdfast/framework/appsource"
 	"github.com/holdfast-ha/holdfast/framework/apptest"
 	"github.com/holdfast-ha/holdfast/workloads/app"
 )
@@ -22,11 +23,13 @@ type Choice struct {
 	Images    []string // archives and references
 	Pull      string   // PullMissing or PullNever; empty: as in the file, or PullMissing
 	Faults    []string // replace those of the file
+	Secrets   string   // appsource.GenerateSecrets; empty: as in the file
+	Helm      appsource.Helm
 }
 
 // Find decides which file is read: the named one, or Name in this folder if there are no sources.
 func (c *Choice) Find(named []string) error {
-	flagged := !c.Sources.None()
+	flagged := !c.Sources.Empty()
 	switch {
 	case len(named) == 1 && flagged:
 		return fmt.Errorf("%s with -f, -k or --chart: the manifests are named in that file", named[0])
@@ -34,26 +37,22 @@ func (c *Choice) Find(named []string) error {
 		c.File = named[0]
 	case !flagged:
 		if _, err := os.Stat(Name); err != nil {
-			return fmt.Errorf("no manifests: there is no %s here; name files or folders with -f, a kustomization with -k, or a chart with --chart", Name)
+			return fmt.Errorf("no manifests: there is no %s here; %s", Name, app.HowToName)
 		}
 		c.File = Name
 	}
-	if flagged {
-		return nil
-	}
-	return c.Sources.Chart.Check() // values without a chart would change nothing
+	return nil
 }
 
-// Test reads the file and the manifests. A chart is rendered.
+// Test reads the file and the manifests.
 func (c Choice) Test(ctx context.Context) (t apptest.Test, err error) {
 	if c.File != "" {
 		file, err := Read(c.File)
 		if err != nil {
 			return t, err
 		}
-		helm := c.Sources.Helm
-		c.Sources, t.Faults = file.Sources(), file.Faults
-		c.Sources.Helm = helm
+		c.Sources, t.Faults = added(file.Sources(), c.Sources), file.Faults
+		c.Secrets = cmp.Or(c.Secrets, file.App.Secrets)
 		c.Namespace = cmp.Or(c.Namespace, file.App.Namespace)
 		c.Images, c.Pull = append(file.App.Images, c.Images...), cmp.Or(c.Pull, file.App.Pull)
 		if t.Probes, err = file.ProbesOf(); err != nil {
@@ -63,15 +62,8 @@ func (c Choice) Test(ctx context.Context) (t apptest.Test, err error) {
 	if len(c.Faults) > 0 {
 		t.Faults = c.Faults
 	}
-	c.Sources.Chart.Namespace = c.Namespace
-	if err := c.Sources.Render(ctx); err != nil {
-		return t, err
-	}
-	manifests, err := app.Read(c.Sources)
-	if err != nil {
-		return t, err
-	}
-	if t.App, err = app.New(manifests, c.Namespace); err != nil {
+	o := appsource.Options{Namespace: c.Namespace, Secrets: c.Secrets, Helm: c.Helm}
+	if t.App, err = appsource.Read(ctx, c.Sources, o); err != nil {
 		return t, err
 	}
 	if t.App.Given, err = given(c.Images); err != nil {
@@ -84,6 +76,14 @@ func (c Choice) Test(ctx context.Context) (t apptest.Test, err error) {
 		t.Probes = append(t.Probes, apptest.OfURL(url, len(t.Probes)))
 	}
 	return t, nil
+}
+
+// added are the sources of a file with what flags add to them.
+func added(file, flags app.Sources) app.Sources {
+	file.Before = append(file.Before, flags.Before...)
+	file.Chart.Values = append(file.Chart.Values, flags.Chart.Values...) // the last one wins
+	file.Chart.Release = cmp.Or(flags.Chart.Release, file.Chart.Release)
+	return file
 }
 
 // What holdfast does with images that are neither given nor in the local engine.
@@ -129,6 +129,8 @@ func (c Choice) Words() (words []string) {
 	add("--chart", c.Sources.Chart.Path)
 	add("--values", c.Sources.Chart.Values...)
 	add("--release", c.Sources.Chart.Release)
+	add("--before", c.Sources.Before...)
+	add("--secrets", c.Secrets)
 	add("-n", c.Namespace)
 	add("--image", c.Images...)
 	add("--pull", c.Pull)

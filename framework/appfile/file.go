@@ -39,9 +39,18 @@ type App struct {
 	Manifests []string `yaml:"manifests"` // files, folders or URLs
 	Kustomize string   `yaml:"kustomize"` // a folder with a kustomization
 	Chart     *Chart   `yaml:"chart"`     // a Helm chart
+	Before    []string `yaml:"before"`    // files, folders or URLs with what must be ready before all else, such as operators
+	Secrets   string   `yaml:"secrets"`   // for Secrets that are absent: generate makes them with random values; default: each is an error
 	Namespace string   `yaml:"namespace"` // of objects that name no namespace; default: app
 	Images    []string `yaml:"images"`    // archives of 'docker save', or names of images
 	Pull      string   `yaml:"pull"`      // for images that are neither given nor in the local engine: missing pulls them (default), never asks no registry
+}
+
+// Chart is a Helm chart.
+type Chart struct {
+	Path    string   `yaml:"path"`    // a folder or an archive
+	Values  []string `yaml:"values"`  // files or URLs
+	Release string   `yaml:"release"` // default: the chart's name
 }
 
 // Probe is a request that is sent again and again, and the answer that is good.
@@ -105,31 +114,44 @@ func parse(text []byte) (f File, err error) {
 		return f, fmt.Errorf("apiVersion %q: this holdfast reads %s", f.APIVersion, APIVersion)
 	case f.Kind != Kind:
 		return f, fmt.Errorf("kind %q: want %s", f.Kind, Kind)
-	case len(f.App.Manifests) == 0 && f.App.Kustomize == "" && f.App.Chart == nil:
+	case f.App.Chart != nil && f.App.Chart.Path == "":
+		return f, errors.New("app.chart: it has no path")
+	case f.Sources().Empty():
 		return f, errors.New("app: it names no manifests, no kustomize folder and no chart")
 	}
-	return f, f.App.Chart.check()
+	return f, nil
 }
 
 // under makes the paths of files below a folder.
 func (a *App) under(folder string) {
-	for i, path := range a.Manifests {
-		if !filepath.IsAbs(path) && !strings.Contains(path, "://") {
-			a.Manifests[i] = filepath.Join(folder, path)
+	below := func(path *string) {
+		if *path != "" && !filepath.IsAbs(*path) && !strings.Contains(*path, "://") {
+			*path = filepath.Join(folder, *path)
+		}
+	}
+	lists := [][]string{a.Manifests, a.Before}
+	if a.Chart != nil {
+		below(&a.Chart.Path)
+		lists = append(lists, a.Chart.Values)
+	}
+	for _, list := range lists {
+		for i := range list {
+			below(&list[i])
 		}
 	}
 	for i, image := range a.Images {
 		a.Images[i] = appimages.Under(folder, image)
 	}
-	if a.Kustomize != "" && !filepath.IsAbs(a.Kustomize) {
-		a.Kustomize = filepath.Join(folder, a.Kustomize)
-	}
-	a.Chart.under(folder)
+	below(&a.Kustomize)
 }
 
 // Sources are where the manifests are.
 func (f File) Sources() app.Sources {
-	return app.Sources{Files: f.App.Manifests, Kustomize: f.App.Kustomize, Chart: f.App.Chart.source()}
+	s := app.Sources{Files: f.App.Manifests, Kustomize: f.App.Kustomize, Before: f.App.Before}
+	if c := f.App.Chart; c != nil {
+		s.Chart = app.Chart{Path: c.Path, Values: c.Values, Release: c.Release}
+	}
+	return s
 }
 
 // ProbesOf are the probes as package apptest has them. It reads the files of certificate authorities.

@@ -13,7 +13,6 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/appfile"
 	"github.com/holdfast-ha/holdfast/workloads/app"
-	"github.com/holdfast-ha/holdfast/workloads/chart"
 	"github.com/holdfast-ha/holdfast/workloads/expect"
 )
 
@@ -214,31 +213,5 @@ func TestExpectationsOfOtherProtocols(t *testing.T) {
 		if _, err = f.ProbesOf(); test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
 			t.Errorf("%s: error %v, want one with %q", name, err, test.want)
 		}
-	}
-}
-
-// The files of a chart are relative to the file that names them, and values may come from elsewhere.
-func TestAChartIsBesideItsFile(t *testing.T) {
-	const values = "https://values.example/eu.yaml"
-	path := write(t, strings.Replace(whole, "manifests: [k8s/]", "chart: {path: shop, values: [prod.yaml, /abs.yaml, "+values+"], release: eu}", 1))
-	f, err := appfile.Read(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := filepath.Dir(path)
-	want := chart.Chart{Path: filepath.Join(dir, "shop"), Values: []string{filepath.Join(dir, "prod.yaml"), "/abs.yaml", values}, Release: "eu"}
-	if diff := cmp.Diff(want, f.Sources().Chart); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-}
-
-func TestAChartOfTheCommandLine(t *testing.T) {
-	c := appfile.Choice{Sources: app.Sources{Chart: chart.Chart{Path: "shop", Values: []string{"a.yaml", "b.yaml"}, Release: "eu"}}, Namespace: "n"}
-	if err := c.Find(nil); err != nil || c.File != "" {
-		t.Errorf("file %q, %v", c.File, err)
-	}
-	want := []string{"--chart", "shop", "--values", "a.yaml", "--values", "b.yaml", "--release", "eu", "-n", "n"}
-	if diff := cmp.Diff(want, c.Words()); diff != "" {
-		t.Errorf("the command again (-want +got):\n%s", diff)
 	}
 }

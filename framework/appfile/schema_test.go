@@ -17,6 +17,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/holdfast-ha/holdfast/framework/appfile"
+	"github.com/holdfast-ha/holdfast/framework/appsource"
 	"github.com/holdfast-ha/holdfast/framework/apptest"
 	"github.com/holdfast-ha/holdfast/framework/load"
 )
@@ -132,9 +133,10 @@ func TestSchema(t *testing.T) {
 		comments: comments(t),
 		values: map[string][]string{
 			"apiVersion": {appfile.APIVersion}, "kind": {appfile.Kind}, "app.pull": {appfile.PullMissing, appfile.PullNever},
-			"faults[]": apptest.FaultNames(), "probes[].lanes[]": lanes(),
+			"app.secrets": {appsource.GenerateSecrets},
+			"faults[]":    apptest.FaultNames(), "probes[].lanes[]": lanes(),
 		},
-		required: map[string][]string{"": {"apiVersion", "kind", "app"}, "probes[].expect.json": {"path"}, "probes[].headers.*": {"fromSecret"}},
+		required: map[string][]string{"": {"apiVersion", "kind", "app"}, "app.chart": {"path"}, "probes[].expect.json": {"path"}, "probes[].headers.*": {"fromSecret"}},
 	}
 	made := s.of(reflect.TypeFor[appfile.File](), "")
 	made["$schema"], made["title"] = "http://json-schema.org/draft-07/schema#", "holdfast.yaml"

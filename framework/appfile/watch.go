@@ -6,9 +6,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/holdfast-ha/holdfast/framework/appcheck"
 	"github.com/holdfast-ha/holdfast/framework/apptest"
 )
 
@@ -46,15 +48,15 @@ func (c Choice) Changed(ctx context.Context, test apptest.Test, say func(string)
 
 // Watchable returns an error if a source cannot be read again and again.
 func (c Choice) Watchable() error {
-	files := c.Sources.Files
+	from := c.Sources
 	if c.File != "" {
 		read, err := Read(c.File)
 		if err != nil {
 			return err
 		}
-		files = read.Sources().Files
+		from = added(read.Sources(), from)
 	}
-	for _, from := range files {
+	for _, from := range slices.Concat(from.Files, from.Before) {
 		if from == "-" || strings.Contains(from, "://") {
 			return fmt.Errorf("--watch with manifests from %s: only files and folders can be watched", from)
 		}
@@ -66,12 +68,14 @@ func (c Choice) Watchable() error {
 func fingerprint(t apptest.Test) string {
 	h := sha256.New()
 	said := []any{t.Probes, t.Faults}
-	for _, m := range t.App.Manifests {
-		if m.Chart != "" { // what is rendered may differ by chance
+	for _, m := range t.App.All() {
+		switch {
+		case m.Source == appcheck.Generated: // with other values each time
+		case m.Chart != "": // what is rendered may differ by chance
 			said = append(said, m.Chart)
-			continue
+		default:
+			said = append(said, m.Object.Object)
 		}
-		said = append(said, m.Object.Object)
 	}
 	if err := json.NewEncoder(h).Encode(said); err != nil { // all of it was read from JSON or YAML
 		panic(err)

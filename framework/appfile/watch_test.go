@@ -11,7 +11,6 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/appfile"
 	"github.com/holdfast-ha/holdfast/workloads/app"
-	"github.com/holdfast-ha/holdfast/workloads/chart"
 )
 
 const web = `apiVersion: apps/v1
@@ -92,7 +91,7 @@ sed "s/web:1/web:$n/" web.yaml
 	if err := os.Chmod(helm, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	choice := appfile.Choice{Sources: app.Sources{Chart: chart.Chart{Path: "shop"}}, URLs: []string{"http://web/"}}
+	choice := appfile.Choice{Sources: app.Sources{Chart: app.Chart{Path: "shop"}}, URLs: []string{"http://web/"}}
 	test, err := choice.Test(t.Context())
 	if err != nil {
 		t.Fatal(err)

@@ -38,14 +38,16 @@ func File(a app.App, from app.Sources, folder string) string {
 		line("  kustomize: %s", relative([]string{from.Kustomize}, folder)[0])
 	}
 	if c := from.Chart; c.Path != "" {
-		line("  chart:")
-		line("    path: %s", relative([]string{c.Path}, folder)[0])
+		line("  chart:\n    path: %s", relative([]string{c.Path}, folder)[0])
 		if len(c.Values) > 0 {
 			line("    values: [%s]", strings.Join(relative(c.Values, folder), ", "))
 		}
 		if c.Release != "" {
 			line("    release: %s", c.Release)
 		}
+	}
+	if len(from.Before) > 0 {
+		line("  before: [%s]", strings.Join(relative(from.Before, folder), ", "))
 	}
 	line("  namespace: %s", a.Namespace)
 	line("  # Images are taken from the local container engine, or else pulled once by this machine. Archives of 'docker save' can be listed here.")

@@ -2,6 +2,7 @@ package apptest
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -33,7 +34,7 @@ type Ablation struct {
 // practice that protects nothing is no failure, so its scenarios count as caught by chance.
 func (t Test) Ablate(times int) (specs []scenario.Spec, list []Ablation, err error) {
 	t.Faults = nil
-	if err := t.validate(); err != nil {
+	if err := errors.Join(t.Findings().Err(), t.validate()); err != nil {
 		return nil, nil, err
 	}
 	probed := t.probed()

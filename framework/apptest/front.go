@@ -31,7 +31,11 @@ func (p Probe) leads(a app.App, u *url.URL) error {
 		}
 		return nil
 	}
+	elsewhere, is := a.ServiceElsewhere(u.Hostname())
 	switch {
+	case !known && is:
+		return fmt.Errorf("probe %s: Service %s is in namespace %s or among what comes before the application, and what is tested is in namespace %s: "+
+			"name the Service of a tested workload, or choose another namespace with --namespace", p.Name, elsewhere.Name, elsewhere.Namespace, a.Namespace)
 	case !known:
 		return fmt.Errorf("probe %s: %s is no Service of the application, and no host of an Ingress or HTTPRoute. It has %s", p.Name, u.Hostname(), a.Names())
 	case len(a.Behind(service.Name)) == 0:

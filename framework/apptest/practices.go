@@ -48,7 +48,9 @@ var (
 
 // Practices are the practices in a workload's manifests, in the order in which they are tried.
 func Practices(a app.App, w app.Workload) (list []Practice) {
-	at := slices.IndexFunc(a.Manifests, func(m app.Manifest) bool { return m.Object.GetKind() == w.Kind() && m.Object.GetName() == w.Name })
+	at := slices.IndexFunc(a.Manifests, func(m app.Manifest) bool {
+		return m.Object.GetKind() == w.Kind() && m.Object.GetName() == w.Name && m.Object.GetNamespace() == a.Namespace
+	})
 	if at < 0 {
 		return nil
 	}
@@ -89,7 +91,7 @@ func Practices(a app.App, w app.Workload) (list []Practice) {
 // budgets are the disruption budgets that select the workload's pods.
 func budgets(a app.App, w app.Workload) (list []Practice) {
 	for i, m := range a.Manifests {
-		if m.Object.GetKind() != "PodDisruptionBudget" {
+		if m.Object.GetKind() != "PodDisruptionBudget" || m.Object.GetNamespace() != a.Namespace {
 			continue
 		}
 		match, _, _ := unstructured.NestedStringMap(m.Object.Object, "spec", "selector", "matchLabels")

@@ -12,8 +12,8 @@ import (
 // Secret that is not in the manifests may be made in the cluster, so its absence shows there.
 func (p Probe) secretsThere(a app.App) error {
 	for header, from := range p.Request.FromSecret {
-		for _, m := range a.Manifests {
-			if m.Object.GetKind() != "Secret" || m.Object.GetName() != from.Name || hasKey(m.Object, from.Key) {
+		for _, m := range a.All() {
+			if m.Object.GetKind() != "Secret" || m.Object.GetNamespace() != a.Namespace || m.Object.GetName() != from.Name || hasKey(m.Object, from.Key) {
 				continue
 			}
 			return fmt.Errorf("probe %s: header %s: %s has no key %s: add it, or correct fromSecret", p.Name, header, m, from.Key)

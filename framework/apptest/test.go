@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/framework/appcheck"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/workloads/app"
 )
@@ -19,6 +20,8 @@ type Test struct {
 	Probes []Probe
 	// Faults are names of the table Faults; none: those of DefaultFaults.
 	Faults []string
+	// Existing says that the cluster is there already, and may have what the application does not bring.
+	Existing bool
 }
 
 // suite is the first part of the names of the scenarios.
@@ -33,7 +36,7 @@ const steady = 6 * time.Second
 // Scenarios are the scenarios of the test: each fault for each workload that a probe reaches, in the order of the
 // workloads. Untested are the workloads that no probe reaches; nothing is promised of them.
 func (t Test) Scenarios() (all []scenario.Spec, untested []app.Workload, err error) {
-	if err := t.validate(); err != nil {
+	if err := errors.Join(t.Findings().Err(), t.validate()); err != nil {
 		return nil, nil, err
 	}
 	probed := t.probed()
@@ -58,6 +61,13 @@ func (t Test) faults() []string {
 		return DefaultFaults
 	}
 	return t.Faults
+}
+
+// Findings are what cannot work on the cluster of the test.
+func (t Test) Findings() appcheck.Findings {
+	plan := appcheck.PlanOf(cluster)
+	plan.Existing = t.Existing
+	return appcheck.Check(t.App, plan)
 }
 
 func (t Test) validate() error {
@@ -118,7 +128,7 @@ func (t Test) scenario(w app.Workload, name string, probes []Probe, several bool
 	}
 	lanes := t.lanes(probes)
 	s.Load = slices.Clone(lanes)
-	s.Fronts, s.Notes = t.fronts(probes), t.Notes(w, probes)
+	s.Fronts, s.Notes = t.fronts(probes), slices.Concat(t.Notes(w, probes), t.App.Notes, t.Findings().Notes())
 	spec := s.WithDefaults()
 	return spec, spec.Validate()
 }

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -12,6 +11,8 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/appclone"
 	"github.com/holdfast-ha/holdfast/framework/appfile"
 	"github.com/holdfast-ha/holdfast/framework/appguess"
+	"github.com/holdfast-ha/holdfast/framework/appsource"
+	"github.com/holdfast-ha/holdfast/framework/apptest"
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
 	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
 	"github.com/holdfast-ha/holdfast/workloads/app"
@@ -32,7 +33,7 @@ func initCommand() *cobra.Command {
 		Short: "Write holdfast.yaml for an application, with probes guessed from its manifests",
 		Long: `init reads the manifests of an application and writes holdfast.yaml, which holdfast test reads. It guesses which requests show whether
 the application serves, from Services, ports and readiness probes, and says in a comment what each guess rests on. It does not
-overwrite a file. The JSON schema of holdfast.yaml is written beside it, for editors.
+overwrite a file, and lists what cannot work in the cluster of a test. The JSON schema of holdfast.yaml is written beside it, for editors.
 
 With --context it copies the manifests from the namespace of a running application first. It only reads that cluster: it sends no
 request that could change anything, and reads no Secret. What the copy lacks is listed.
@@ -46,9 +47,8 @@ request that could change anything, and reads no Secret. What the copy lacks is 
 					return err
 				}
 			}
-			f.sources.Helm = helmOf(cmd.OutOrStdout())
-			if err := f.write(cmd.Context()); err != nil {
-				return exit.Usage(err)
+			if err := f.write(cmd); err != nil {
+				return unread(err)
 			}
 			_, _ = fmt.Fprintf(cmd.OutOrStdout(), "%s is written: check its comments, and run 'holdfast test %s'\n", f.output, f.output)
 			return nil
@@ -66,7 +66,7 @@ request that could change anything, and reads no Secret. What the copy lacks is 
 // copy copies the application from the cluster, and makes the copy the source of the manifests.
 func (f *initFlags) copy(cmd *cobra.Command) error {
 	switch {
-	case !f.sources.None():
+	case !f.sources.Empty():
 		return exit.Usage(errors.New("--context with -f, -k or --chart: the manifests come from the cluster, or from files"))
 	case f.namespace == "":
 		return exit.Usage(errors.New("--context without --namespace: name the namespace of the application"))
@@ -96,21 +96,19 @@ func (f *initFlags) copy(cmd *cobra.Command) error {
 }
 
 // write writes the file.
-func (f initFlags) write(ctx context.Context) error {
-	if f.sources.None() {
-		return errors.New("no manifests: name files or folders with -f, a kustomization with -k, or a chart with --chart")
+func (f initFlags) write(cmd *cobra.Command) error {
+	if f.sources.Empty() {
+		return errors.New("no manifests: " + app.HowToName)
 	}
-	f.sources.Chart.Namespace = f.namespace
-	if err := f.sources.Render(ctx); err != nil {
-		return err
-	}
-	manifests, err := app.Read(f.sources)
+	a, err := appsource.Read(cmd.Context(), f.sources, appsource.Options{Namespace: f.namespace, Helm: appsource.Helm{Out: cmd.ErrOrStderr()}})
 	if err != nil {
 		return err
 	}
-	a, err := app.New(manifests, f.namespace)
-	if err != nil {
+	if err := appfile.Write(f.output, appguess.File(a, f.sources, filepath.Dir(f.output))); err != nil {
 		return err
 	}
-	return appfile.Write(f.output, appguess.File(a, f.sources, filepath.Dir(f.output)))
+	for _, found := range (apptest.Test{App: a}).Findings() {
+		terminal.SayTo(cmd.OutOrStdout())("cannot work here: %s", found)
+	}
+	return nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/appfile"
 	"github.com/holdfast-ha/holdfast/framework/appimages"
+	"github.com/holdfast-ha/holdfast/framework/appsource"
 	"github.com/holdfast-ha/holdfast/framework/apptest"
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
 	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
@@ -30,12 +31,8 @@ type testFlags struct {
 	times  int // each practice is taken away so often
 }
 
-func testCommand(version string) *cobra.Command {
-	var f testFlags
-	cmd := &cobra.Command{
-		Use:   "test [FILE]",
-		Short: "Test an application of your own while its pods and nodes are taken away",
-		Long: `test reads what to test from holdfast.yaml, or from the given file, or from flags. It makes a cluster, deploys the manifests of an
+// testLong is the help of `holdfast test`.
+const testLong = `test reads what to test from holdfast.yaml, or from the given file, or from flags. It makes a cluster, deploys the manifests of an
 application to it, sends requests to the URLs while pods and nodes are taken away, judges the record, and writes a report. It removes
 everything that it created, also after Ctrl-C.
 
@@ -44,8 +41,10 @@ of one of its Ingresses or HTTPRoutes, whose controller is among the manifests. 
 are sent on new connections and on reused ones. Status 200 is a good answer. Every other answer counts as a failure, and so does every
 request that the client's library sends a second time without telling. If a request fails before anything is disturbed, the test ends.
 
-A chart is rendered by your own helm, or by one that is compiled the first time if there is none. Its pre-install and post-install hooks
-run. Hooks of upgrades, rollbacks, deletions and tests do not, and are named.
+Manifests are files, a kustomization, or a Helm chart. A chart is rendered by your own helm, or by one that is compiled once, and its hooks
+run as in a first installation. What --before names is created, and ready, before everything else: CustomResourceDefinitions, operators,
+controllers. Objects may be in several namespaces; what is tested is in one. What cannot work in this cluster is listed object by object
+before anything is created: Secrets that nobody creates, nodes and kinds that it does not have, requests larger than the machine.
 
 If a promise is broken, the report names the cause, and the patch that takes it away if there is one. With --fix the patch is applied
 to the copy in the cluster, and the same is done again: cured, or not.
@@ -69,11 +68,18 @@ What is done, to each Deployment and StatefulSet behind a URL:
   scale        one replica more, one less than before, and back
   node-kill    one of its nodes dies; its share of the requests may fail until that is noticed
 
-` + exit.Codes,
+`
+
+func testCommand(version string) *cobra.Command {
+	var f testFlags
+	cmd := &cobra.Command{
+		Use:   "test [FILE]",
+		Short: "Test an application of your own while its pods and nodes are taken away",
+		Long:  testLong + exit.Codes,
 		Example: `  holdfast test                       # reads ./holdfast.yaml
   holdfast test suites/apps/nginx/holdfast.yaml --fix
   holdfast test -f k8s/ --image web.tar,shop/cart:dev --url http://web.shop/
-  holdfast test --chart charts/shop --values prod.yaml --url http://shop/
+  holdfast test --chart charts/shop --values prod.yaml --before operators/ --url http://shop/
   holdfast test --watch --faults rollout
   holdfast test -k overlays/prod --image web.tar --url http://web/health --faults rollout,drain`,
 		Args: func(cmd *cobra.Command, args []string) error { return exit.Usage(cobra.MaximumNArgs(1)(cmd, args)) },
@@ -81,16 +87,15 @@ What is done, to each Deployment and StatefulSet behind a URL:
 			if err := f.Find(args); err != nil {
 				return exit.Usage(err)
 			}
-			f.Sources.Helm = helmOf(cmd.OutOrStdout())
+			f.Helm.Out = cmd.ErrOrStderr()
 			chosen, err := f.scenarios(cmd.Context())
 			if err != nil {
-				return exit.Usage(err)
+				return unread(err)
 			}
 			if err := f.Validate(); err != nil {
 				return exit.Usage(err)
 			}
 			apptest.Announce(cmd.OutOrStdout(), chosen.specs, chosen.untested)
-			apptest.AnnounceNotRun(cmd.OutOrStdout(), chosen.test.App)
 			if f.watch {
 				return f.watchTest(cmd, version, chosen)
 			}
@@ -100,6 +105,14 @@ What is done, to each Deployment and StatefulSet behind a URL:
 	f.own(cmd.Flags())
 	f.place(cmd)
 	return cmd
+}
+
+// unread is the error of an application that cannot be read: what was asked for is wrong, unless this machine has no Helm.
+func unread(err error) error {
+	if errors.Is(err, appsource.ErrNoHelm) {
+		return exit.With(exit.Failed, err)
+	}
+	return exit.Usage(err)
 }
 
 // own are the flags of `holdfast test` alone.
@@ -127,6 +140,7 @@ func (f testFlags) scenarios(ctx context.Context) (s scenariosOfTest, err error)
 	if s.test, err = f.Test(ctx); err != nil {
 		return s, err
 	}
+	s.test.Existing = f.Cluster != ""
 	s.specs, s.untested, err = s.test.Scenarios()
 	if err == nil && f.ablate {
 		s.specs, s.ablations, err = s.test.Ablate(f.times)

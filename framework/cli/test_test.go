@@ -18,10 +18,10 @@ func TestTestRefusesWhatItCannotTest(t *testing.T) {
 		"no such file":        {[]string{"test", "-f", "k8s/", "--url", "http://web/"}, "there is no file or folder k8s/"},
 		"a file and flags":    {[]string{"test", "my.yaml", "-f", "k8s/"}, "the manifests are named in that file"},
 		"nothing to watch":    {[]string{"test", "--watch", "-f", "-", "--url", "http://web/"}, "no manifests"},
-		"a chart and a file":  {[]string{"test", "my.yaml", "--chart", "shop"}, "the manifests are named in that file"},
-		"values of a file":    {[]string{"test", "my.yaml", "--values", "prod.yaml"}, "values or a release without a chart"},
-		"values of nothing":   {[]string{"test", "-f", ".", "--release", "shop"}, "values or a release without a chart"},
-		"no such chart":       {[]string{"test", "--chart", "shop", "--url", "http://web/"}, "there is no chart shop"},
+		"no such chart":       {[]string{"test", "--chart", "charts/shop", "--url", "http://web/"}, "chart: there is no file or folder charts/shop"},
+		"a file and a chart":  {[]string{"test", "my.yaml", "--chart", "charts/shop"}, "the manifests are named in that file"},
+		"values of no chart":  {[]string{"test", "-f", ".", "--values", "prod.yaml", "--url", "http://web/"}, "values or a release without a Helm chart"},
+		"nothing but before":  {[]string{"test", "--before", "operators/"}, "no manifests: there is no holdfast.yaml here"},
 		"no such description": {[]string{"test", "my.yaml"}, "my.yaml: no such file"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -30,6 +30,52 @@ func TestTestRefusesWhatItCannotTest(t *testing.T) {
 				t.Errorf("exit code %d, %v; want 4 and %q", code, err, test.want)
 			}
 		})
+	}
+}
+
+// What cannot work in the cluster of a test is one list, before any cluster is made.
+func TestTestListsWhatCannotWork(t *testing.T) {
+	t.Chdir(t.TempDir())
+	const web = `
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      nodeSelector: {cloud: big}
+      containers: [{name: web, image: web, envFrom: [{configMapRef: {name: settings}}], env: [{name: A, valueFrom: {secretKeyRef: {name: db, key: k}}}]}]
+---
+apiVersion: v1
+kind: Service
+metadata: {name: web}
+spec: {selector: {app: web}, ports: [{port: 80}]}
+`
+	if err := os.WriteFile("web.yaml", []byte(web), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	args := []string{"test", "-f", "web.yaml", "--url", "http://web/"}
+	for _, test := range []struct {
+		more []string
+		want []string
+	}{
+		{nil, []string{"for 3 reasons:", "\n  Deployment web (web.yaml:11): spec.template.spec.containers[0].envFrom[0]: ConfigMap settings is created by nobody: add it",
+			"Secret db is created by nobody", "let holdfast make one of random values with --secrets generate", "\n  Deployment web (web.yaml:10): spec.template.spec.nodeSelector: no node"}},
+		{[]string{"--secrets", "generate"}, []string{"for 2 reasons:", "ConfigMap settings"}},
+		{[]string{"--secrets", "guess"}, []string{`secrets "guess": want generate`}},
+	} {
+		_, code, err := execute(t, append(args, test.more...)...)
+		for _, want := range test.want {
+			if code != 4 || err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("with %q: exit code %d, %v; want 4 and %q", test.more, code, err, want)
+			}
+		}
+	}
+	out, code, err := execute(t, "init", "-f", "web.yaml")
+	if code != 0 || strings.Count(out, "cannot work here: ") != 3 {
+		t.Errorf("init: exit code %d, %v\n%s", code, err, out)
 	}
 }
 
@@ -80,7 +126,7 @@ E`)
 		t.Errorf("%v, want %q in\n%s", err, want, file)
 	}
 	out, code, err := execute(t, "test", "--pull", "never")
-	if code == 4 || err == nil || !strings.Contains(out, "not run: Pod smoke (shop/templates/test.yaml), because it is a hook for test") {
+	if code == 4 || err == nil || !strings.Contains(out, "Pod smoke (shop/templates/test.yaml) is left out: it is a hook of Helm for test") {
 		t.Errorf("exit code %d, %v\n%s", code, err, out)
 	}
 }
@@ -90,7 +136,7 @@ func TestAChartThatDoesNotRender(t *testing.T) {
 	fakeHelm(t, "echo 'Error: no template web' >&2; exit 1")
 	for _, command := range []string{"init", "test"} {
 		_, code, err := execute(t, command, "--chart", "shop")
-		if code != 4 || err == nil || !strings.Contains(err.Error(), "chart shop does not render: no template web\n") {
+		if code != 4 || err == nil || !strings.Contains(err.Error(), "render chart shop: no template web") {
 			t.Errorf("%s: exit code %d, %v", command, code, err)
 		}
 	}

@@ -11,16 +11,11 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/client-go/discovery"
-	"k8s.io/client-go/discovery/cached/memory"
-	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/restmapper"
 
 	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/framework/deploy"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/load"
 	"github.com/holdfast-ha/holdfast/framework/poll"
@@ -29,112 +24,22 @@ import (
 	"github.com/holdfast-ha/holdfast/workloads/app"
 )
 
-// fieldManager is the owner of the fields that holdfast applies.
-const fieldManager = "holdfast"
-
-// applier creates the objects of an application.
-type applier struct {
-	env     *Environment
-	dynamic dynamic.Interface
-	mapper  meta.ResettableRESTMapper
-}
-
-// deployApp creates the objects of the application in their order, all but the hooks that come after its pods run. It does not wait until
-// they run.
+// deployApp creates the namespaces and the objects of the application in their order, and returns when all are ready.
 func (env *Environment) deployApp(ctx context.Context) error {
-	a, err := env.applier()
-	if err != nil {
-		return err
-	}
-	if err := a.create(ctx, app.First, app.BeforeInstall, app.Install); err != nil {
-		return err
-	}
-	return env.balance(ctx)
-}
-
-func (env *Environment) applier() (applier, error) {
-	untyped, err := dynamic.NewForConfig(env.config)
-	if err != nil {
-		return applier{}, err
-	}
-	kinds, err := discovery.NewDiscoveryClientForConfig(env.config)
-	if err != nil {
-		return applier{}, err
-	}
-	return applier{env, untyped, restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(kinds))}, nil
-}
-
-// apply applies one object. A kind that the API server does not know may belong to a CustomResourceDefinition that was just created.
-func (a applier) apply(ctx context.Context, m app.Manifest) error {
-	var refused error
-	err := poll.Until(ctx, "the API server to know the kind", deployLimit, func(ctx context.Context) (bool, string, error) {
-		client, namespaced, err := a.client(m)
-		if meta.IsNoMatchError(err) && a.definesKinds() {
-			a.mapper.Reset()
-			return false, "", err
+	for _, n := range env.Spec.App.Namespaces {
+		if err := env.makeFurther(ctx, n); err != nil {
+			return err
 		}
-		if err == nil {
-			err = a.send(ctx, client, namespaced, m)
-		}
-		if err != nil && !again(err) {
-			refused = err
-			return true, "", nil
-		}
-		return err == nil, "", err
-	})
-	return errors.Join(err, refused)
-}
-
-// again reports whether the same request may succeed later: the API server was away or busy, or a webhook is still starting.
-func again(err error) bool {
-	return apierrors.IsServerTimeout(err) || apierrors.IsTimeout(err) || apierrors.IsTooManyRequests(err) ||
-		apierrors.IsServiceUnavailable(err) || apierrors.IsInternalError(err) || apierrors.ReasonForError(err) == metav1.StatusReasonUnknown
-}
-
-// definesKinds reports whether the application brings kinds of its own.
-func (a applier) definesKinds() bool {
-	return slices.ContainsFunc(a.env.Spec.App.Manifests, func(m app.Manifest) bool { return m.Object.GetKind() == "CustomResourceDefinition" })
-}
-
-func (a applier) client(m app.Manifest) (client dynamic.ResourceInterface, namespaced bool, err error) {
-	kind := m.Object.GroupVersionKind()
-	mapping, err := a.mapper.RESTMapping(kind.GroupKind(), kind.Version)
+	}
+	d, err := deploy.New(env.config, env.Spec.App)
 	if err != nil {
-		return nil, false, err
-	}
-	resource := a.dynamic.Resource(mapping.Resource)
-	if mapping.Scope.Name() == meta.RESTScopeNameRoot {
-		return resource, false, nil
-	}
-	return resource.Namespace(a.env.namespace), true, nil
-}
-
-// send applies an object. An object without a namespace is marked as ours, because it is not deleted with the namespace.
-func (a applier) send(ctx context.Context, client dynamic.ResourceInterface, namespaced bool, m app.Manifest) error {
-	o := m.Object.DeepCopy()
-	if namespaced {
-		_, err := client.Apply(ctx, o.GetName(), o, metav1.ApplyOptions{FieldManager: fieldManager, Force: true})
 		return err
 	}
-	o.SetNamespace("")
-	there, err := client.Get(ctx, o.GetName(), metav1.GetOptions{})
-	switch {
-	case err == nil && there.GetLabels()[workloads.LabelPartOf] != workloads.PartOf:
-		return errors.New("it exists already, and holdfast did not create it")
-	case err != nil && !apierrors.IsNotFound(err):
-		return err
-	}
-	marks := o.GetLabels()
-	if marks == nil {
-		marks = map[string]string{}
-	}
-	marks[workloads.LabelPartOf] = workloads.PartOf
-	o.SetLabels(marks)
-	if _, err := client.Apply(ctx, o.GetName(), o, metav1.ApplyOptions{FieldManager: fieldManager, Force: true}); err != nil {
-		return err
-	}
-	a.env.outside = append(a.env.outside, o)
-	return nil
+	d.Outside = func(o workloads.Object) { env.outside = append(env.outside, o) }
+	d.Created, d.Ready = env.balance, env.appReady
+	d.Say = func(doing string) { env.Now(history.Deploy, doing) }
+	env.deployed = d
+	return d.Deploy(ctx)
 }
 
 var _ workloads.Object = (*unstructured.Unstructured)(nil)

@@ -49,12 +49,6 @@ func (env *Environment) createWorkload(ctx context.Context) error {
 		if err := env.deployApp(ctx); err != nil {
 			return err
 		}
-		if err := env.appReady(ctx); err != nil {
-			return err
-		}
-		if err := env.afterInstall(ctx); err != nil {
-			return err
-		}
 		if err := env.fixApp(ctx); err != nil {
 			return err
 		}

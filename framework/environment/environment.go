@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/e2e-framework/klient/k8s/resources"
 
 	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/framework/deploy"
 	"github.com/holdfast-ha/holdfast/framework/fault"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/interrupt"
@@ -62,7 +63,9 @@ type Environment struct {
 	addons    []addonImage
 	outside   []workloads.Object // objects outside of the namespace, which are not deleted with it
 	volumes   bool               // the application's volumes are made by an add-on
-	gone      func()             // reports to Interrupt that the namespace is removed; nil: there was none
+	deployed  *deploy.Deployment // the application of the user's own; nil: there is none
+	further   []string           // the namespaces that were created for its objects in addition to the scenario's
+	gone      map[string]func()  // reports to Interrupt that a namespace is removed, by its name
 
 	pods    *podNames // of an application of the user's own; nil: the backend names its pods itself
 	client  kubernetes.Interface
@@ -79,7 +82,7 @@ type Environment struct {
 
 // New is the environment of a scenario. Nothing is created yet.
 func New(o Options) *Environment {
-	env := &Environment{Options: o, namespace: o.Spec.Namespace(), backend: o.Spec.Controllers()[0].Name}
+	env := &Environment{Options: o, namespace: o.Spec.Namespace(), backend: o.Spec.Controllers()[0].Name, gone: map[string]func(){}}
 	if o.Spec.App != nil {
 		env.pods = &podNames{Writer: o.Writer}
 	}
@@ -253,8 +256,12 @@ func (env *Environment) Clear(ctx context.Context) error {
 	if env.client == nil {
 		return nil
 	}
+	var err error
+	if env.deployed != nil { // while its operators run
+		err = env.deployed.Clear(ctx)
+	}
 	// Before the namespace: a namespace that is deleted while an aggregated API has no server stays Terminating.
-	if err := errors.Join(env.removeOutside(ctx), env.emptyNamespace(ctx), env.removeVolumes(ctx)); err != nil {
+	if err := errors.Join(err, env.removeOutside(ctx), env.emptyNamespaces(ctx), env.removeVolumes(ctx)); err != nil {
 		return err
 	}
 	return restore.AwaitIntact(ctx, env.client, env.Cluster)

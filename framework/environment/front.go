@@ -32,8 +32,12 @@ func (env *Environment) frontAddress(ctx context.Context, f app.Front, u *url.UR
 		if address, err = env.published(ctx, untyped, f); err != nil || address != "" {
 			return err == nil, "", err
 		}
-		if f.Kind == "Ingress" && len(f.Entries) == 1 {
-			address, err = env.balancer(ctx, f.Entries[0])
+		switch {
+		case f.Kind != "Ingress":
+		case len(f.Entries) == 1:
+			address, err = env.balancer(ctx, env.namespace, f.Entries[0])
+		case len(f.Entries) == 0 && len(f.Elsewhere) == 1:
+			address, err = env.balancer(ctx, f.Elsewhere[0].Namespace, f.Elsewhere[0].Name)
 		}
 		return address != "", "its controller has published none, and " + entriesOf(f), err
 	})
@@ -47,10 +51,14 @@ func (env *Environment) frontAddress(ctx context.Context, f app.Front, u *url.UR
 }
 
 func entriesOf(f app.Front) string {
-	if len(f.Entries) == 0 {
+	entries := slices.Clone(f.Entries)
+	for _, s := range f.Elsewhere {
+		entries = append(entries, s.Namespace+"/"+s.Name)
+	}
+	if len(entries) == 0 {
 		return "the application has no Service of type LoadBalancer for one"
 	}
-	return "the application's Services of type LoadBalancer are " + strings.Join(f.Entries, ", ")
+	return "the application's Services of type LoadBalancer are " + strings.Join(entries, ", ")
 }
 
 // published is the address in the status of an Ingress, or of a Gateway of a route; empty: there is none yet.
@@ -86,18 +94,22 @@ func (env *Environment) published(ctx context.Context, untyped dynamic.Interface
 // gatewayOf reads a Gateway in the version that the application's CustomResourceDefinition serves.
 func (env *Environment) gatewayOf(ctx context.Context, untyped dynamic.Interface, name string) (*unstructured.Unstructured, error) {
 	version := "v1"
-	for _, m := range env.Spec.App.Manifests {
-		if m.Object.GetKind() == "Gateway" && m.Object.GetName() == name {
+	in := env.namespace
+	if namespace, short, is := strings.Cut(name, "/"); is {
+		in, name = namespace, short
+	}
+	for _, m := range env.Spec.App.All() {
+		if m.Object.GetKind() == "Gateway" && m.Object.GetName() == name && m.Object.GetNamespace() == in {
 			version = m.Object.GroupVersionKind().Version
 		}
 	}
 	gateways := schema.GroupVersionResource{Group: "gateway.networking.k8s.io", Version: version, Resource: "gateways"}
-	return untyped.Resource(gateways).Namespace(env.namespace).Get(ctx, name, metav1.GetOptions{})
+	return untyped.Resource(gateways).Namespace(in).Get(ctx, name, metav1.GetOptions{})
 }
 
 // balancer is the address of a Service of type LoadBalancer; empty: it has none.
-func (env *Environment) balancer(ctx context.Context, service string) (string, error) {
-	s, err := env.client.CoreV1().Services(env.namespace).Get(ctx, service, metav1.GetOptions{})
+func (env *Environment) balancer(ctx context.Context, namespace, service string) (string, error) {
+	s, err := env.client.CoreV1().Services(namespace).Get(ctx, service, metav1.GetOptions{})
 	if err != nil {
 		return "", err
 	}
@@ -114,15 +126,17 @@ func (env *Environment) passes(ctx context.Context, address string) error {
 	if env.Cluster.Spec().ProxyMode != clusters.IPVS {
 		return nil
 	}
-	list, err := env.client.CoreV1().Services(env.namespace).List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return err
-	}
-	for _, s := range list.Items {
-		has := slices.ContainsFunc(s.Status.LoadBalancer.Ingress, func(at corev1.LoadBalancerIngress) bool { return at.IP == address })
-		if has && s.Spec.ExternalTrafficPolicy == corev1.ServiceExternalTrafficPolicyLocal {
-			return fmt.Errorf("its Service %s has externalTrafficPolicy Local, with which kube-proxy in IPVS mode lets a node reach its own pods only, "+
-				"and the load node has none: use another --proxy-mode", s.Name)
+	for _, namespace := range append([]string{env.namespace}, env.further...) {
+		list, err := env.client.CoreV1().Services(namespace).List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return err
+		}
+		for _, s := range list.Items {
+			has := slices.ContainsFunc(s.Status.LoadBalancer.Ingress, func(at corev1.LoadBalancerIngress) bool { return at.IP == address })
+			if has && s.Spec.ExternalTrafficPolicy == corev1.ServiceExternalTrafficPolicyLocal {
+				return fmt.Errorf("its Service %s has externalTrafficPolicy Local, with which kube-proxy in IPVS mode lets a node reach its own pods only, "+
+					"and the load node has none: use another --proxy-mode", s.Name)
+			}
 		}
 	}
 	return nil

@@ -69,7 +69,7 @@ func addresses(t *testing.T, env *Environment) map[string]string {
 	t.Helper()
 	got := map[string]string{}
 	for _, s := range env.Spec.App.Services {
-		address, err := env.balancer(t.Context(), s.Name)
+		address, err := env.balancer(t.Context(), env.namespace, s.Name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -84,7 +84,7 @@ func TestLoadBalancersGetAddresses(t *testing.T) {
 	env, fake := appEnvironment(t, balancedApp)
 	putServices(env, fake, func(*corev1.Service) {})
 	for range 2 { // a second time nothing changes
-		errtest.Check(t, env.balance(t.Context()), "")
+		errtest.Check(t, env.balance(t.Context(), env.Spec.App.Stages()[1]), "")
 		if diff := cmp.Diff(map[string]string{"apple": "198.51.100.1", "zebra": "198.51.100.2"}, addresses(t, env)); diff != "" {
 			t.Errorf("addresses (-want +got):\n%s", diff)
 		}
@@ -95,7 +95,7 @@ func TestLoadBalancersGetAddresses(t *testing.T) {
 			s.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{IP: "192.0.2.9"}}
 		}
 	})
-	errtest.Check(t, given.balance(t.Context()), "")
+	errtest.Check(t, given.balance(t.Context(), given.Spec.App.Stages()[1]), "")
 	if diff := cmp.Diff(map[string]string{"apple": "192.0.2.9", "zebra": "198.51.100.2"}, addresses(t, given)); diff != "" {
 		t.Errorf("where somebody else has given one (-want +got):\n%s", diff)
 	}
@@ -107,11 +107,11 @@ func TestThereAreNoMoreAddressesThanThereAre(t *testing.T) {
 		services = append(services, app.Service{Name: "s" + strings.Repeat("x", i), LoadBalancer: true})
 	}
 	for n, want := range map[int]string{1: "198.51.100.1", 254: "198.51.100.254"} {
-		if got, err := balancerAddress(services, services[n-1].Name); err != nil || got.String() != want {
+		if got, err := balancerAddress(&app.App{Services: services}, services[n-1]); err != nil || got.String() != want {
 			t.Errorf("address %d: %v, %v", n, got, err)
 		}
 	}
-	if got, err := balancerAddress(services, services[254].Name); err == nil {
+	if got, err := balancerAddress(&app.App{Services: services}, services[254]); err == nil {
 		t.Errorf("address 255: %s", got)
 	}
 }
@@ -143,7 +143,7 @@ func TestTheAddressOfAnIngress(t *testing.T) {
 					s.Spec.ExternalTrafficPolicy = corev1.ServiceExternalTrafficPolicyLocal
 				}
 			})
-			errtest.Check(t, env.balance(t.Context()), "")
+			errtest.Check(t, env.balance(t.Context(), env.Spec.App.Stages()[1]), "")
 			fake.Put("/apis/networking.k8s.io/v1/namespaces/"+env.namespace+"/ingresses", published(env.namespace, test.published))
 			got, err := env.frontAddress(t.Context(), front, mustParse(t, "http://shop.example.com/"))
 			if got != test.want || test.err == "" && err != nil || test.err != "" && (err == nil || !strings.Contains(err.Error(), test.err)) {

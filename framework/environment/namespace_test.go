@@ -7,12 +7,15 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/holdfast-ha/holdfast/clusters/clustertest"
 	"github.com/holdfast-ha/holdfast/framework/internal/errtest"
 	"github.com/holdfast-ha/holdfast/workloads"
+	"github.com/holdfast-ha/holdfast/workloads/app"
 )
 
 func TestMakeNamespace(t *testing.T) {
@@ -68,7 +71,7 @@ func TestANamespaceIsMadeOnceItTakesPods(t *testing.T) {
 func makeAndDelete(t *testing.T, env *Environment) {
 	t.Helper()
 	errtest.Check(t, env.makeNamespace(t.Context()), "")
-	errtest.Check(t, env.emptyNamespace(t.Context()), "")
+	errtest.Check(t, env.emptyNamespaces(t.Context()), "")
 }
 
 func TestEmptyNamespace(t *testing.T) {
@@ -108,7 +111,7 @@ func TestEmptyNamespace(t *testing.T) {
 				}
 				test.spoil(fake)
 				began := time.Now()
-				errtest.Check(t, env.emptyNamespace(t.Context()), test.want)
+				errtest.Check(t, env.emptyNamespaces(t.Context()), test.want)
 				if took := time.Since(began); test.want == "" && took > 0 {
 					t.Errorf("took %s for what goes at once", took)
 				}
@@ -168,6 +171,48 @@ func TestANamespaceThatCannotBeLookedAt(t *testing.T) {
 		env, fake, _ := newEnvironment(t, quiet())
 		errtest.Check(t, env.makeNamespace(t.Context()), "")
 		fake.Refuse = func(string, string) *apierrors.StatusError { return apierrors.NewUnauthorized("who are you?") }
-		errtest.Check(t, env.emptyNamespace(t.Context()), "look at namespace hf-chaos-quiet: who are you?")
+		errtest.Check(t, env.emptyNamespaces(t.Context()), "look at namespace hf-chaos-quiet: who are you?")
 	})
+}
+
+// The namespaces of operators are made, marked and removed as the scenario's own; what their manifests say of them is kept.
+func TestFurtherNamespaces(t *testing.T) {
+	const at = "/api/v1/namespaces/operators"
+	operators := app.Namespace{Name: "operators", Labels: map[string]string{"team": "platform", workloads.LabelPartOf: "shop"}, Annotations: map[string]string{"a": "b"}}
+	synctest.Test(t, func(t *testing.T) {
+		env, fake, _ := newEnvironment(t, quiet())
+		errtest.Check(t, env.makeNamespace(t.Context()), "")
+		errtest.Check(t, env.makeFurther(t.Context(), operators), "")
+		made := fake.Get(at)
+		want := map[string]string{
+			"team": "platform", workloads.LabelPartOf: workloads.PartOf, workloads.LabelComponent: workloads.ComponentApp, workloads.LabelName: "operators",
+		}
+		if diff := cmp.Diff(want, made.GetLabels()); diff != "" || made.GetAnnotations()["a"] != "b" || made.GetAnnotations()[madeBy] != env.Token {
+			t.Errorf("annotations %v, labels (-want +got):\n%s", made.GetAnnotations(), diff)
+		}
+		errtest.Check(t, env.Clear(t.Context()), "")
+		if left := fake.List("/api/v1/namespaces"); len(left) != 0 {
+			t.Errorf("%v are left", left)
+		}
+	})
+	for name, test := range map[string]struct {
+		labels map[string]string
+		token  string
+		want   string
+	}{
+		"somebody else's": {nil, "", "namespace operators is there already, and holdfast has not made it: remove it, or name another in the manifests of the test"},
+		"another run's":   {map[string]string{workloads.LabelPartOf: workloads.PartOf}, "another's", "this run has not made it"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				env, fake, _ := newEnvironment(t, quiet())
+				fake.Put("/api/v1/namespaces", &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "operators", Labels: test.labels, Annotations: map[string]string{madeBy: test.token}}})
+				errtest.Check(t, env.makeFurther(t.Context(), operators), test.want)
+				errtest.Check(t, env.Clear(t.Context()), "")
+				if fake.Get(at) == nil {
+					t.Error("it was removed")
+				}
+			})
+		})
+	}
 }

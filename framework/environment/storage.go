@@ -146,7 +146,7 @@ func (env *Environment) removeVolumes(ctx context.Context) error {
 	}
 	var errs []error
 	for _, v := range list.Items {
-		if v.Spec.ClaimRef == nil || v.Spec.ClaimRef.Namespace != env.namespace || v.Annotations[provisionedBy] != workloads.LocalPathProvisioner {
+		if v.Spec.ClaimRef == nil || !env.owns(v.Spec.ClaimRef.Namespace) || v.Annotations[provisionedBy] != workloads.LocalPathProvisioner {
 			continue
 		}
 		if err := env.client.CoreV1().PersistentVolumes().Delete(ctx, v.Name, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
@@ -155,6 +155,11 @@ func (env *Environment) removeVolumes(ctx context.Context) error {
 		errs = append(errs, env.removeFolder(ctx, v))
 	}
 	return errors.Join(errs...)
+}
+
+// owns reports whether a namespace is the scenario's, or another one of its application.
+func (env *Environment) owns(namespace string) bool {
+	return namespace == env.namespace || slices.Contains(env.further, namespace)
 }
 
 // removeFolder removes the data of a volume from its node. Processes that are still ending may write to it meanwhile.

@@ -54,6 +54,7 @@ var found = []struct {
 			"app/rollout-server": "held", "app/rollout-haproxy": "held", "app/delete-pod-server": "held", "app/delete-pod-haproxy": "held",
 		},
 	},
+	{folder: "platform", want: map[string]string{"app/rollout": "held", "app/delete-pod": "held"}},
 	{folder: "postgres", want: map[string]string{"app/delete-pod": "violated"}}, // as with redis
 	{folder: "redis", want: map[string]string{"app/delete-pod": "violated"}},    // nobody else serves meanwhile
 }

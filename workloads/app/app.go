@@ -9,7 +9,6 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 
@@ -19,30 +18,41 @@ import (
 // DefaultNamespace is where objects go that name no namespace.
 const DefaultNamespace = "app"
 
-// App is an application. All its namespaced objects are in one namespace.
+// App is an application.
 type App struct {
-	Namespace string
-	// Manifests are the objects, in the order in which they are created.
-	Manifests []Manifest
-	// NotRun are the hooks of a chart that no installation runs.
-	NotRun []Manifest
+	// Namespace is that of the tested workloads, of their Services, and of the objects that name none. Own is the same, as its manifest
+	// has it, and Namespaces are those that other objects are in. None of them belongs to the cluster.
+	Namespace  string
+	Own        Namespace
+	Namespaces []Namespace
+	// Before is what must be ready before anything else is created: CustomResourceDefinitions, operators, controllers.
+	Before Stage
+	// Manifests are the objects, in the order in which they are created. PreInstall and PostInstall are Helm's hooks before and after that.
+	Manifests               []Manifest
+	PreInstall, PostInstall []Hook
+	// Notes say what of the manifests is not deployed, and what a reader of the verdicts must know of them.
+	Notes []string
 	// Given are the images that the user names: archives, or references. Layout is the folder in which all images of the application were
 	// gathered, as an OCI image layout; package appimages does that. Every node gets them from there.
 	Given     []string
 	PullNever bool // no registry is asked for what is not given and not in the local engine
 	Layout    string
 	// Workloads are the Deployments and StatefulSets among the objects, and Services the Services.
+	// Both are in Namespace. Elsewhere are the Services in other namespaces, and those of Before.
 	Workloads []Workload
 	Services  []Service
+	Elsewhere []Service
+
+	taken []Manifest // manifests of namespaces, and hooks that do not run
 }
 
 // Manifest is an object, and where it was read.
 type Manifest struct {
 	Source string // a file, a URL, or stdin
 	Object unstructured.Unstructured
-	// Chart is the digest of the chart that it was rendered from; empty: it was written as it is. Stage is when it is created.
+	Before bool // it must be ready before what is not Before is created
+	// Chart is the digest of the Helm chart that it was rendered from; empty: it was written as it is.
 	Chart string
-	Stage Stage
 }
 
 // String names the object and its file: "Deployment web (k8s/web.yaml)".
@@ -69,7 +79,8 @@ func (w Workload) Kind() string {
 
 // Service is a Service of the application.
 type Service struct {
-	Name     string
+	Namespace, Name string
+
 	Ports    []corev1.ServicePort
 	Selector map[string]string
 	Headless bool
@@ -78,33 +89,32 @@ type Service struct {
 	LoadBalancer, LocalTraffic bool
 }
 
-// New is the application of some manifests. The namespace is that of the objects that name one, or else fallback, or else
-// DefaultNamespace. The error names each object that cannot be tested here, and why.
+// New is the application of some manifests. Its namespace is that of the objects that name one, or else fallback, or else
+// DefaultNamespace; where they name several, it is that of the Deployments and StatefulSets, or fallback. The error names each object that
+// is not what Kubernetes knows under its kind.
 func New(manifests []Manifest, fallback string) (App, error) {
 	if len(manifests) == 0 {
 		return App{}, errors.New("no manifests: name files or folders with at least a Deployment and its Service")
 	}
-	var a App
-	for _, m := range manifests {
-		if m.Stage == Never {
-			a.NotRun = append(a.NotRun, m)
-			continue
-		}
-		a.Manifests = append(a.Manifests, m)
-	}
-	if err := a.place(fallback); err != nil {
+	a := App{}
+	placed, err := a.place(manifests, fallback)
+	if err != nil {
 		return App{}, err
 	}
+	a.sort(placed)
 	var errs []error
 	for _, m := range a.Manifests {
-		if m.IsHook() { // it is not under test
+		if m.Object.GetNamespace() != a.Namespace {
+			if isWorkload(m.Object) {
+				a.Notes = append(a.Notes, fmt.Sprintf("%s is in namespace %s: it is deployed, and nothing is promised of it, because what is tested is in namespace %s.",
+					m, m.Object.GetNamespace(), a.Namespace))
+			}
 			continue
 		}
 		if err := a.add(m); err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", m, err))
 		}
 	}
-	errs = append(errs, a.cannotWork()...)
 	if len(a.Workloads) == 0 && len(errs) == 0 {
 		errs = append(errs, errors.New("the manifests have no Deployment and no StatefulSet, so there is nothing to test"))
 	}
@@ -114,36 +124,8 @@ func New(manifests []Manifest, fallback string) (App, error) {
 	for i := range a.Workloads {
 		a.Workloads[i].Services = a.selecting(a.Workloads[i])
 	}
-	slices.SortStableFunc(a.Manifests, inOrder)
+	a.elsewhere()
 	return a, nil
-}
-
-// place puts the objects into one namespace. `default` is what kubectl says where no namespace was chosen.
-func (a *App) place(fallback string) error {
-	for _, m := range a.Manifests {
-		switch in := m.Object.GetNamespace(); {
-		case in == "" || in == metav1.NamespaceDefault || in == a.Namespace:
-		case a.Namespace == "":
-			a.Namespace = in
-		default:
-			return fmt.Errorf("%s is in namespace %s, and others are in %s: test the parts of an application that share a namespace", m, in, a.Namespace)
-		}
-	}
-	a.Namespace = cmp.Or(a.Namespace, fallback, DefaultNamespace)
-	for _, forbidden := range []string{"kube-system", "kube-public", "kube-node-lease"} {
-		if a.Namespace == forbidden {
-			return fmt.Errorf("the objects are in namespace %s, which belongs to the cluster itself", a.Namespace)
-		}
-	}
-	a.Manifests = slices.DeleteFunc(a.Manifests, func(m Manifest) bool {
-		return m.Object.GetKind() == "Namespace" && m.Object.GetName() == a.Namespace // it is created anyway, and marked
-	})
-	for i := range a.Manifests {
-		if o := &a.Manifests[i].Object; !clusterScoped(*o) {
-			o.SetNamespace(a.Namespace)
-		}
-	}
-	return nil
 }
 
 // add notes what a test must know of an object.
@@ -166,13 +148,18 @@ func (a *App) add(m Manifest) error {
 		if err := m.typed(&s); err != nil {
 			return err
 		}
-		a.Services = append(a.Services, Service{
-			Name: s.Name, Ports: s.Spec.Ports, Selector: s.Spec.Selector, Headless: s.Spec.ClusterIP == corev1.ClusterIPNone,
-			LoadBalancer: s.Spec.Type == corev1.ServiceTypeLoadBalancer,
-			LocalTraffic: s.Spec.ExternalTrafficPolicy == corev1.ServiceExternalTrafficPolicyLocal,
-		})
+		a.Services = append(a.Services, serviceOf(s))
 	}
 	return nil
+}
+
+func serviceOf(s corev1.Service) Service {
+	return Service{
+		Namespace: s.Namespace, Name: s.Name,
+		Ports: s.Spec.Ports, Selector: s.Spec.Selector, Headless: s.Spec.ClusterIP == corev1.ClusterIPNone,
+		LoadBalancer: s.Spec.Type == corev1.ServiceTypeLoadBalancer,
+		LocalTraffic: s.Spec.ExternalTrafficPolicy == corev1.ServiceExternalTrafficPolicyLocal,
+	}
 }
 
 func replicas(asked *int32) int32 {
@@ -193,17 +180,22 @@ func (a App) selecting(w Workload) (names []string) {
 }
 
 // Service finds a Service by the host of a URL: its name, or the longer names that the cluster's DNS has for it.
-func (a App) Service(host string) (Service, bool) {
+func (a App) Service(host string) (Service, bool) { return a.lookUp(a.Services, host) }
+
+// ServiceElsewhere finds a Service by the host of a URL among those that are not of the tested workloads.
+func (a App) ServiceElsewhere(host string) (Service, bool) { return a.lookUp(a.Elsewhere, host) }
+
+func (a App) lookUp(services []Service, host string) (Service, bool) {
 	name, rest, _ := strings.Cut(host, ".")
 	in, domain, _ := strings.Cut(rest, ".")
-	if in != "" && in != a.Namespace || domain != "" && domain != "svc" && !strings.HasPrefix(domain, "svc.") {
+	if domain != "" && domain != "svc" && !strings.HasPrefix(domain, "svc.") {
 		return Service{}, false
 	}
-	i := slices.IndexFunc(a.Services, func(s Service) bool { return s.Name == name })
+	i := slices.IndexFunc(services, func(s Service) bool { return s.Name == name && s.Namespace == cmp.Or(in, a.Namespace) })
 	if i < 0 {
 		return Service{}, false
 	}
-	return a.Services[i], true
+	return services[i], true
 }
 
 // Behind are the workloads whose pods a Service selects.
@@ -218,7 +210,7 @@ func (a App) Behind(service string) (list []Workload) {
 
 // Images are the names of the images that the objects' pods run, each once and in order.
 func (a App) Images() (names []string) {
-	for _, m := range a.Manifests {
+	for _, m := range a.All() {
 		for _, c := range containersOf(m.Object) {
 			if image, _ := c["image"].(string); image != "" {
 				names = append(names, image)

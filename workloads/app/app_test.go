@@ -97,8 +97,6 @@ func TestWhatCannotBeTestedIsNamed(t *testing.T) {
 		"a typo in a field":         {changed("replicas: 3", "replica: 3"), `unknown field "spec.replica"`},
 		"a word for a number":       {changed("replicas: 3", "replicas: three"), "a.yaml): line 6: spec.replicas is a string, and must be a whole number"},
 		"two namespaces":            {changed("{name: web}", "{name: web, namespace: other}") + "---" + store, "is in namespace"},
-		"a GPU":                     {changed(`image: "nginx:1.22"`, `image: x, resources: {limits: {nvidia.com/gpu: 1}}`), "needs nvidia.com/gpu, and no node has it"},
-		"a node of another cluster": {changed("containers:", "nodeName: ip-10-0-0-1\n      containers:"), "spec.nodeName ip-10-0-0-1 is a node of another cluster"},
 		"no workload":               {"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n", "there is nothing to test"},
 		"a namespace of Kubernetes": {changed("{name: web}", "{name: web, namespace: kube-system}"), "belongs to the cluster itself"},
 	} {

@@ -33,7 +33,7 @@ func (c Claim) Provisioned() bool {
 
 // Claims are the volumes that the application asks for.
 func (a App) Claims() (all []Claim) {
-	for _, m := range a.Manifests {
+	for _, m := range a.All() {
 		for _, spec := range claimSpecs(m.Object) {
 			c := Claim{Manifest: m}
 			if runtime.DefaultUnstructuredConverter.FromUnstructured(spec, &c.Spec) == nil { // else the API server says what is wrong
@@ -73,7 +73,9 @@ func claimSpecs(o unstructured.Unstructured) (specs []map[string]any) {
 
 // HasVolume reports whether the pods of a workload have a claim.
 func (w Workload) HasVolume(a App) bool {
-	own := func(m Manifest) bool { return m.Object.GetKind() == w.Kind() && m.Object.GetName() == w.Name }
+	own := func(m Manifest) bool {
+		return m.Object.GetKind() == w.Kind() && m.Object.GetName() == w.Name && m.Object.GetNamespace() == a.Namespace
+	}
 	if slices.ContainsFunc(a.Claims(), func(c Claim) bool { return own(c.Manifest) }) {
 		return true
 	}
@@ -82,7 +84,7 @@ func (w Workload) HasVolume(a App) bool {
 
 // StorageClass is a StorageClass that the application brings.
 func (a App) StorageClass(name string) (storagev1.StorageClass, bool) {
-	for _, m := range a.Manifests {
+	for _, m := range a.All() {
 		var class storagev1.StorageClass
 		if m.Object.GetKind() == "StorageClass" && m.Object.GetName() == name &&
 			runtime.DefaultUnstructuredConverter.FromUnstructured(m.Object.Object, &class) == nil {
@@ -94,5 +96,5 @@ func (a App) StorageClass(name string) (storagev1.StorageClass, bool) {
 
 // Brings reports whether the application has an object of a kind and a name.
 func (a App) Brings(kind, name string) bool {
-	return slices.ContainsFunc(a.Manifests, func(m Manifest) bool { return m.Object.GetKind() == kind && m.Object.GetName() == name })
+	return slices.ContainsFunc(a.All(), func(m Manifest) bool { return m.Object.GetKind() == kind && m.Object.GetName() == name })
 }

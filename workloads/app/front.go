@@ -15,12 +15,14 @@ import (
 // Service. The controller is one of the application's workloads.
 type Front struct {
 	Kind, Name string
-	// Gateways are the Gateways of an HTTPRoute. They are in the application's namespace.
+	// Gateways are the Gateways of an HTTPRoute, as NAME or, in another namespace than the application's, NAMESPACE/NAME.
 	Gateways []string
 	// Backends are the Services that answer in the end.
 	Backends []string
 	// Entries are the Services of type LoadBalancer that are no Backends: one of them leads to the controller. No object says which.
 	Entries []string
+	// Elsewhere are those of Entries that are in another namespace or come before the application.
+	Elsewhere []Service
 }
 
 // String names the object: "Ingress shop".
@@ -30,6 +32,9 @@ func (f Front) String() string { return f.Kind + " " + f.Name }
 func (a App) Front(u *url.URL) (f Front, ok bool) {
 	best := match{}
 	for _, m := range a.Manifests {
+		if m.Object.GetNamespace() != a.Namespace { // what it leads to is not tested
+			continue
+		}
 		for _, r := range rulesOf(m) {
 			matched := r.match(u)
 			if !matched.ok || best.ok && best.better(matched) {
@@ -51,6 +56,11 @@ func (a App) Front(u *url.URL) (f Front, ok bool) {
 	for _, s := range a.Services {
 		if s.LoadBalancer && !slices.Contains(f.Backends, s.Name) {
 			f.Entries = append(f.Entries, s.Name)
+		}
+	}
+	for _, s := range a.Elsewhere {
+		if s.LoadBalancer {
+			f.Elsewhere = append(f.Elsewhere, s)
 		}
 	}
 	return f, true
@@ -206,7 +216,11 @@ func rulesOfRoute(m Manifest) (all []rule) {
 	base := rule{kind: m.Object.GetKind(), name: m.Object.GetName(), hosts: in.Spec.Hostnames, subdomains: true}
 	for _, p := range in.Spec.ParentRefs {
 		if p.Kind == "" || p.Kind == "Gateway" {
-			base.gateways = append(base.gateways, p.Name)
+			name := p.Name
+			if in := m.Object.GetNamespace(); p.Namespace != "" && p.Namespace != in {
+				name = p.Namespace + "/" + p.Name
+			}
+			base.gateways = append(base.gateways, name)
 		}
 	}
 	for _, one := range in.Spec.Rules {

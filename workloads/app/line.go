@@ -3,6 +3,7 @@ package app
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -83,7 +84,15 @@ func find(n *yaml.Node, path []any) (key, value *yaml.Node) {
 
 // Without is the application with one manifest changed, or left out if change returns false. The change gets a copy.
 func (a App) Without(at int, change func(object map[string]any) (keep bool)) (App, error) {
-	var manifests []Manifest
+	manifests := slices.Clone(a.taken)
+	for _, s := range a.Stages() {
+		for _, h := range slices.Concat(s.PreInstall, s.PostInstall) {
+			if !slices.ContainsFunc(manifests, h.same) {
+				manifests = append(manifests, h.Manifest)
+			}
+		}
+	}
+	manifests = append(manifests, a.Before.Objects...)
 	for i, m := range a.Manifests {
 		m.Object = *m.Object.DeepCopy()
 		if i == at && !change(m.Object.Object) {

@@ -1,8 +1,6 @@
 package app
 
 import (
-	"fmt"
-
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
@@ -45,6 +43,11 @@ var podSpecs = map[string][]string{
 
 var template = []string{"spec", "template", "spec"}
 
+// PodSpec is the pod spec of the object and its path; nil: it has none.
+func (m Manifest) PodSpec() (spec map[string]any, path []string) {
+	return podSpecOf(m.Object), podSpecs[m.Object.GetKind()]
+}
+
 // podSpecOf is the pod spec of an object; nil: it has none.
 func podSpecOf(o unstructured.Unstructured) map[string]any {
 	path, has := podSpecs[o.GetKind()]
@@ -67,33 +70,4 @@ func containersOf(o unstructured.Unstructured) (all []map[string]any) {
 		}
 	}
 	return all
-}
-
-// cannotWork has an error for each object that a cluster on one machine, without a cloud and without the internet, cannot serve.
-func (a App) cannotWork() (errs []error) {
-	for _, m := range a.Manifests {
-		spec := podSpecOf(m.Object)
-		for _, c := range containersOf(m.Object) {
-			limits, _, _ := unstructured.NestedMap(c, "resources", "limits")
-			for name := range limits {
-				if isDevice(name) {
-					errs = append(errs, fmt.Errorf("%s: container %v needs %s, and no node has it: remove it from the manifests of the test", m, c["name"], name))
-				}
-			}
-		}
-		if host, _, _ := unstructured.NestedString(spec, "nodeName"); host != "" {
-			errs = append(errs, fmt.Errorf("%s: spec.nodeName %s is a node of another cluster: remove it from the manifests of the test", m, host))
-		}
-	}
-	return errs
-}
-
-// isDevice reports whether a resource is one of a device plugin, such as nvidia.com/gpu.
-func isDevice(name string) bool {
-	for i := range name {
-		if name[i] == '/' {
-			return true
-		}
-	}
-	return false
 }

@@ -27,7 +27,7 @@ const (
 // References are the images that the manifests name: those of pod specs, and those in any other text, such as fields of custom resources,
 // environment variables, and files in ConfigMaps. The values of Secrets are not read.
 func (a App) References() (all []Reference) {
-	for _, m := range a.Manifests {
+	for _, m := range a.All() {
 		if m.Object.GetKind() == "Secret" || m.Object.GetKind() == "CustomResourceDefinition" { // the latter describes fields, and has none
 			continue
 		}
@@ -135,7 +135,7 @@ func (w *walk) word(word string, path []any, image bool) {
 
 func (w *walk) add(image string, path []any, use Use) {
 	if image != "" {
-		where := fmt.Sprintf("%s %s (%s): %s", w.m.Object.GetKind(), w.m.Object.GetName(), w.m.Place(path...), field(path))
+		where := fmt.Sprintf("%s %s (%s): %s", w.m.Object.GetKind(), w.m.Object.GetName(), w.m.Place(path...), Field(path))
 		w.found = append(w.found, Reference{Image: image, Where: where, Use: use})
 	}
 }
@@ -161,8 +161,8 @@ func (w *walk) ofPod(path []any) bool {
 // containerLists are the fields of a pod spec with containers.
 var containerLists = []string{"initContainers", "containers"}
 
-// field is a path as Kubernetes writes it: spec.containers[0].image.
-func field(path []any) string {
+// Field is a path as Kubernetes writes it: spec.containers[0].image.
+func Field(path []any) string {
 	var b strings.Builder
 	for _, step := range path {
 		switch step := step.(type) {

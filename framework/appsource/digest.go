@@ -1,4 +1,4 @@
-package chart
+package appsource
 
 import (
 	"crypto/sha256"
@@ -9,13 +9,15 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/holdfast-ha/holdfast/workloads/app"
 )
 
-// Digest is different when a file of the chart or of its values is, and the same when what Helm renders differs by chance: a template may
+// digest is different when a file of the chart or of its values is, and the same when what Helm renders differs by chance: a template may
 // make a password or a certificate. Hidden folders are left out, and folders named artifacts, into which each run writes.
-func (c Chart) Digest() (string, error) {
+func digest(c app.Chart, namespace string) (string, error) {
 	h := sha256.New()
-	_, _ = fmt.Fprintf(h, "%q\n", []string{c.release(), c.Namespace})
+	_, _ = fmt.Fprintf(h, "%q\n", []string{c.Release, namespace})
 	root, err := filepath.EvalSymlinks(c.Path)
 	if err != nil {
 		return "", fmt.Errorf("read chart: %w", err)

@@ -1,0 +1,225 @@
+package appcheck
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"golang.org/x/mod/semver"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes/scheme"
+
+	"github.com/holdfast-ha/holdfast/workloads"
+	"github.com/holdfast-ha/holdfast/workloads/app"
+)
+
+// ofServer are the groups of the API server whose Go types are in modules of their own.
+var ofServer = []string{"apiextensions.k8s.io", "apiregistration.k8s.io"}
+
+// kind finds an object of a kind that the cluster does not know.
+func (c *checker) kind(m app.Manifest) {
+	kind := m.Object.GroupVersionKind()
+	if slices.Contains(ofServer, kind.Group) {
+		return
+	}
+	if scheme.Scheme.Recognizes(kind) {
+		if removed, instead := removedIn(kind); removed != "" && semver.Compare(c.plan.Kubernetes, removed) >= 0 {
+			c.stops(m, []any{"apiVersion"}, instead, "Kubernetes %s and newer do not know %s", semver.MajorMinor(removed), kind.GroupVersion())
+		}
+		return
+	}
+	switch {
+	case scheme.Scheme.IsGroupRegistered(kind.Group):
+		c.stops(m, []any{"kind"}, "correct apiVersion and kind", "there is no kind %s in %s", kind.Kind, kind.GroupVersion())
+	case c.plan.Existing, c.app.Defines(kind.GroupKind()), c.served(kind.GroupVersion()), c.defines():
+	default:
+		c.stops(m, []any{"kind"}, "name the folder with its definition, and with the controller that makes something of it, with --before",
+			"no CustomResourceDefinition of the manifests defines %s", kind.GroupKind())
+	}
+}
+
+// defines reports whether an operator that comes before the application may define kinds when it starts.
+func (c *checker) defines() bool {
+	return slices.ContainsFunc(c.app.Before.All(), func(m app.Manifest) bool { return len(podsOf(m)) > 0 })
+}
+
+// served reports whether the application brings an API server of its own for a version of a group.
+func (c *checker) served(version schema.GroupVersion) bool {
+	return slices.ContainsFunc(c.objects, func(m app.Manifest) bool {
+		group, _, _ := unstructured.NestedString(m.Object.Object, "spec", "group")
+		return m.Object.GetKind() == "APIService" && group == version.Group
+	})
+}
+
+// removedIn is the version of Kubernetes in which a kind was removed, and what to use in its place; empty: it was not.
+func removedIn(kind schema.GroupVersionKind) (removed, instead string) {
+	o, err := scheme.Scheme.New(kind)
+	if err != nil {
+		return "", ""
+	}
+	ends, does := o.(interface{ APILifecycleRemoved() (major, minor int) })
+	if !does {
+		return "", ""
+	}
+	major, minor := ends.APILifecycleRemoved()
+	instead = "use a version that is served"
+	if o, does := o.(interface {
+		APILifecycleReplacement() schema.GroupVersionKind
+	}); does {
+		instead = "use " + o.APILifecycleReplacement().GroupVersion().String()
+	}
+	return fmt.Sprintf("v%d.%d.0", major, minor), instead
+}
+
+// service finds a Service that leads out of the cluster.
+func (c *checker) service(m app.Manifest) {
+	if m.Object.GroupVersionKind().GroupKind().String() != "Service" {
+		return
+	}
+	host, _, _ := unstructured.NestedString(m.Object.Object, "spec", "externalName")
+	kind, _, _ := unstructured.NestedString(m.Object.Object, "spec", "type")
+	if kind != string(corev1.ServiceTypeExternalName) {
+		return
+	}
+	if inside := strings.TrimSuffix(strings.TrimSuffix(host, "."), ".cluster.local"); strings.HasSuffix(inside, ".svc") {
+		return
+	}
+	c.notes(m, []any{"spec", "externalName"}, "put something in its place if the application needs it to be ready", "%s is outside of the cluster, and not in reach", host)
+}
+
+// webhooks finds webhooks and API servers that are asked for each object, or for whole groups, and do not exist.
+func (c *checker) webhooks(m app.Manifest) {
+	switch m.Object.GetKind() {
+	case "ValidatingWebhookConfiguration", "MutatingWebhookConfiguration":
+		list, _, _ := unstructured.NestedSlice(m.Object.Object, "webhooks")
+		for i, one := range list {
+			hook, _ := one.(map[string]any)
+			policy, _, _ := unstructured.NestedString(hook, "failurePolicy")
+			config, _, _ := unstructured.NestedMap(hook, "clientConfig")
+			c.client(m, config, []any{"webhooks", i, "clientConfig"}, policy != "Ignore")
+		}
+	case "CustomResourceDefinition":
+		config, has, _ := unstructured.NestedMap(m.Object.Object, "spec", "conversion", "webhook", "clientConfig")
+		if has {
+			c.client(m, config, []any{"spec", "conversion", "webhook", "clientConfig"}, true)
+		}
+	case "APIService":
+		service, has, _ := unstructured.NestedMap(m.Object.Object, "spec", "service")
+		if has {
+			c.client(m, map[string]any{"service": service}, []any{"spec"}, true)
+		}
+	}
+}
+
+// client looks at where a webhook is.
+func (c *checker) client(m app.Manifest, config map[string]any, path []any, stops bool) {
+	const next = "add what serves it with --before, or leave the object out of the manifests of the test"
+	say := c.notes
+	if stops {
+		say = c.stops
+	}
+	if url, _, _ := unstructured.NestedString(config, "url"); url != "" {
+		say(m, below(path, "url"), next, "%s is outside of the cluster, and not in reach", url)
+		return
+	}
+	name, _, _ := unstructured.NestedString(config, "service", "name")
+	namespace, _, _ := unstructured.NestedString(config, "service", "namespace")
+	if name == "" {
+		return
+	}
+	if namespace == "" || namespace == corev1.NamespaceDefault {
+		namespace = c.app.Namespace
+	}
+	if _, is := c.object("Service", namespace, name); !is && !c.plan.Existing {
+		say(m, below(path, "service"), next, "Service %s in namespace %s is created by nobody", name, namespace)
+	}
+}
+
+// ofClouds are the kinds of volumes that only a cloud, or a server outside of the cluster, has.
+var ofClouds = []string{
+	"awsElasticBlockStore", "azureDisk", "azureFile", "cephfs", "cinder", "fc", "flexVolume", "flocker", "gcePersistentDisk", "glusterfs",
+	"iscsi", "nfs", "photonPersistentDisk", "portworxVolume", "quobyte", "rbd", "scaleIO", "storageos", "vsphereVolume",
+}
+
+// volume finds a PersistentVolume that only another cluster has.
+func (c *checker) volume(m app.Manifest) {
+	if m.Object.GetKind() != "PersistentVolume" {
+		return
+	}
+	spec, _, _ := unstructured.NestedMap(m.Object.Object, "spec")
+	c.source(m, spec, []any{"spec"})
+}
+
+// volumes finds volumes of pods that only another cluster has.
+func (c *checker) volumes(p pods) {
+	spec, _ := p.PodSpec()
+	list, _, _ := unstructured.NestedSlice(spec, "volumes")
+	for i, one := range list {
+		volume, _ := one.(map[string]any)
+		c.source(p.Manifest, volume, below(p.path, "volumes", i))
+	}
+}
+
+// source looks at what a volume is made of.
+func (c *checker) source(m app.Manifest, volume map[string]any, path []any) {
+	const next = "put an emptyDir or a PersistentVolumeClaim in its place in the manifests of the test"
+	for _, kind := range ofClouds {
+		if _, has := volume[kind]; has {
+			c.stops(m, below(path, kind), next, "a volume of this kind is outside of the cluster, and not in reach")
+		}
+	}
+	if driver, _, _ := unstructured.NestedString(volume, "csi", "driver"); driver != "" && !c.plan.Existing && !c.runs(driver) {
+		c.stops(m, below(path, "csi", "driver"), next+", or add the driver with --before", "CSI driver %s is brought by nobody", driver)
+	}
+}
+
+// runs reports whether the application brings a driver: its object, or pods that are told its name.
+func (c *checker) runs(driver string) bool {
+	if _, is := c.object("CSIDriver", "", driver); is {
+		return true
+	}
+	return slices.ContainsFunc(c.objects, func(m app.Manifest) bool {
+		return slices.ContainsFunc(podsOf(m), func(p pods) bool {
+			return slices.ContainsFunc(p.containers(), func(one container) bool {
+				said := strings.Join(slices.Concat(one.Command, one.Args), " ")
+				for _, e := range one.Env {
+					said += " " + e.Value
+				}
+				return strings.Contains(said, driver)
+			})
+		})
+	})
+}
+
+// standardClass is the default class of kind's clusters.
+const standardClass = "standard"
+
+// claims finds claims of classes that do not exist here.
+func (c *checker) claims() {
+	if c.plan.Existing {
+		return
+	}
+	for _, claim := range c.app.Claims() {
+		name, byDefault := claim.Class()
+		if byDefault || name == "" || name == standardClass {
+			continue
+		}
+		class, brought := c.app.StorageClass(name)
+		switch next := "name no class in the manifests of the test, or class " + standardClass; {
+		case !brought:
+			c.stops(claim.Manifest, nil, next, "it asks for a volume of StorageClass %s, which is created by nobody", name)
+		case class.Provisioner != "kubernetes.io/no-provisioner" && class.Provisioner != workloads.LocalPathProvisioner && !c.app.Brings("CSIDriver", class.Provisioner):
+			c.stops(claim.Manifest, nil, next, "it asks for a volume of StorageClass %s, whose provisioner %s is brought by nobody", name, class.Provisioner)
+		}
+	}
+}
+
+// autoscaler notes an autoscaler that sees no metrics.
+func (c *checker) autoscaler(m app.Manifest) {
+	if m.Object.GetKind() != "HorizontalPodAutoscaler" || c.plan.Existing || c.served(schema.GroupVersion{Group: "metrics.k8s.io"}) {
+		return
+	}
+	c.notes(m, nil, "add metrics-server with --before to test with it", "nobody serves metrics, so that it does not scale")
+}

@@ -1,0 +1,219 @@
+package appcheck
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/utils/ptr"
+
+	"github.com/holdfast-ha/holdfast/workloads/app"
+)
+
+// reference is an object that pods need.
+type reference struct {
+	by         pods
+	kind, name string
+	path       []any
+	keys       []string // that they need; none: the object itself, or whatever it has
+	whole      bool     // all its keys are taken, and which of them are needed is not known
+}
+
+// referred are the Secrets, ConfigMaps, accounts and claims that pods cannot start without.
+func (p pods) referred() (all []reference) {
+	add := func(kind, name string, optional *bool, path []any, keys ...string) {
+		if name != "" && !ptr.Deref(optional, false) {
+			all = append(all, reference{by: p, kind: kind, name: name, path: path, keys: keys, whole: len(keys) == 0})
+		}
+	}
+	for _, c := range p.containers() {
+		for i, one := range c.EnvFrom {
+			if s := one.SecretRef; s != nil {
+				add("Secret", s.Name, s.Optional, below(c.path, "envFrom", i))
+			}
+			if s := one.ConfigMapRef; s != nil {
+				add("ConfigMap", s.Name, s.Optional, below(c.path, "envFrom", i))
+			}
+		}
+		for i, one := range c.Env {
+			if one.ValueFrom == nil {
+				continue
+			}
+			path := below(c.path, "env", i)
+			if s := one.ValueFrom.SecretKeyRef; s != nil {
+				add("Secret", s.Name, s.Optional, path, s.Key)
+			}
+			if s := one.ValueFrom.ConfigMapKeyRef; s != nil {
+				add("ConfigMap", s.Name, s.Optional, path, s.Key)
+			}
+		}
+	}
+	for i, v := range p.spec.Volumes {
+		path := below(p.path, "volumes", i)
+		if s := v.Secret; s != nil {
+			add("Secret", s.SecretName, s.Optional, path, keysOf(s.Items)...)
+		}
+		if s := v.ConfigMap; s != nil {
+			add("ConfigMap", s.Name, s.Optional, path, keysOf(s.Items)...)
+		}
+		if s := v.PersistentVolumeClaim; s != nil {
+			add("PersistentVolumeClaim", s.ClaimName, nil, path)
+		}
+		for k, source := range projected(v) {
+			path := below(path, "projected", "sources", k)
+			if s := source.Secret; s != nil {
+				add("Secret", s.Name, s.Optional, path, keysOf(s.Items)...)
+			}
+			if s := source.ConfigMap; s != nil {
+				add("ConfigMap", s.Name, s.Optional, path, keysOf(s.Items)...)
+			}
+		}
+	}
+	if p.spec.ServiceAccountName != "default" {
+		add("ServiceAccount", p.spec.ServiceAccountName, nil, below(p.path, "serviceAccountName"))
+	}
+	return all
+}
+
+func projected(v corev1.Volume) []corev1.VolumeProjection {
+	if v.Projected == nil {
+		return nil
+	}
+	return v.Projected.Sources
+}
+
+func keysOf(items []corev1.KeyToPath) (keys []string) {
+	for _, item := range items {
+		keys = append(keys, item.Key)
+	}
+	return keys
+}
+
+// alwaysThere are the objects that Kubernetes creates in every namespace.
+var alwaysThere = []string{"ConfigMap kube-root-ca.crt"}
+
+// references finds what pods refer to, and nobody creates.
+func (c *checker) references(p pods) {
+	for _, r := range p.referred() {
+		there, is := c.object(r.kind, p.Object.GetNamespace(), r.name)
+		switch {
+		case slices.Contains(alwaysThere, r.kind+" "+r.name):
+		case is:
+			c.missingKeys(r, there)
+		case c.absent(r):
+			c.stops(p.Manifest, r.path, r.next(), "%s %s is created by nobody", r.kind, r.name)
+		}
+	}
+	if name := p.spec.PriorityClassName; name != "" && !strings.HasPrefix(name, "system-") {
+		c.wanted(p, "PriorityClass", name, "priorityClassName")
+	}
+	if name := ptr.Deref(p.spec.RuntimeClassName, ""); name != "" {
+		c.wanted(p, "RuntimeClass", name, "runtimeClassName")
+	}
+}
+
+// absent reports whether nothing creates what is referred to, now or when it runs.
+func (c *checker) absent(r reference) bool {
+	if r.kind == "PersistentVolumeClaim" && slices.ContainsFunc(c.objects, func(m app.Manifest) bool { return keepsNames(m, r.name) }) {
+		return false
+	}
+	return !slices.ContainsFunc(c.objects, func(m app.Manifest) bool { return c.makes(m, r) })
+}
+
+// makes reports whether an object may create what is referred to when it runs: a custom resource, whose controller does, or pods with
+// permissions of their own. Both name it; the name of a custom resource may also begin the name, unless it is the name of everything, as
+// that of a chart's release is. If they do not create it, the kubelet says so later.
+func (c *checker) makes(m app.Manifest, r reference) bool {
+	if isCustom(m) {
+		name := m.Object.GetName()
+		shared := slices.ContainsFunc(c.objects, func(other app.Manifest) bool { return other.Object.GetName() == name && !isCustom(other) })
+		spec, _, _ := unstructured.NestedFieldNoCopy(m.Object.Object, "spec")
+		return name == r.name || names(spec, r.name) || prefixed(r.name, name+"-") && !shared
+	}
+	for _, p := range podsOf(m) {
+		if account := p.spec.ServiceAccountName; account == "" || account == "default" {
+			continue
+		}
+		for _, one := range p.containers() {
+			said := slices.Concat(one.Command, one.Args)
+			for _, e := range one.Env {
+				said = append(said, e.Value)
+			}
+			if slices.ContainsFunc(said, func(text string) bool { return hasWord(text, r.name) }) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// isCustom reports whether an object is of a kind that a CustomResourceDefinition makes.
+func isCustom(m app.Manifest) bool {
+	group := m.Object.GroupVersionKind().Group
+	return !scheme.Scheme.IsGroupRegistered(group) && !slices.Contains(ofServer, group)
+}
+
+func prefixed(name, prefix string) bool {
+	return len(name) > len(prefix) && strings.HasPrefix(name, prefix)
+}
+
+// names reports whether a text below a value is a name.
+func names(value any, name string) bool {
+	switch value := value.(type) {
+	case map[string]any:
+		for _, one := range value {
+			if names(one, name) {
+				return true
+			}
+		}
+	case []any:
+		return slices.ContainsFunc(value, func(one any) bool { return names(one, name) })
+	case string:
+		return value == name
+	}
+	return false
+}
+
+// hasWord reports whether a name is in a text and not a part of a longer name.
+func hasWord(text, name string) bool {
+	return slices.Contains(strings.FieldsFunc(text, func(r rune) bool {
+		return r != '-' && r != '.' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
+	}), name)
+}
+
+// missingKeys finds keys that an object does not have. Only the names of the keys of a Secret are looked at.
+func (c *checker) missingKeys(r reference, there app.Manifest) {
+	if r.kind != "Secret" && r.kind != "ConfigMap" {
+		return
+	}
+	for _, key := range r.keys {
+		has := slices.ContainsFunc([]string{"data", "stringData", "binaryData"}, func(field string) bool {
+			_, is, _ := unstructured.NestedFieldNoCopy(there.Object.Object, field, key)
+			return is
+		})
+		if !has {
+			c.stops(r.by.Manifest, r.path, "add the key, or mark the reference optional", "%s has no key %s", there, key)
+		}
+	}
+}
+
+// wanted finds a class that pods name, and nobody creates.
+func (c *checker) wanted(p pods, kind, name, field string) {
+	if _, is := c.object(kind, "", name); !is && !c.plan.Existing {
+		c.stops(p.Manifest, below(p.path, field), fmt.Sprintf("add the %s to the manifests of the test, or leave the field out", kind), "%s %s is created by nobody", kind, name)
+	}
+}
+
+// next is what the user can do about an absent object.
+func (r reference) next() string {
+	switch r.kind {
+	case "Secret":
+		return "add it to the manifests of the test, mark it optional, or let holdfast make one of random values with --secrets generate"
+	case "ConfigMap":
+		return "add it to the manifests of the test, or mark it optional"
+	}
+	return "add it to the manifests of the test"
+}

@@ -1,0 +1,52 @@
+package appsource
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/holdfast-ha/holdfast/framework/appcheck"
+	"github.com/holdfast-ha/holdfast/workloads/app"
+)
+
+// GenerateSecrets is the value of Options.Secrets with which absent Secrets are made.
+const GenerateSecrets = "generate"
+
+// Options say how an application is read.
+type Options struct {
+	Namespace string // of objects that name none; empty: app.DefaultNamespace
+	Secrets   string // GenerateSecrets, or empty: those that are absent are errors
+	Helm      Helm
+}
+
+// Read reads an application.
+func Read(ctx context.Context, from app.Sources, o Options) (app.App, error) {
+	if o.Secrets != "" && o.Secrets != GenerateSecrets {
+		return app.App{}, fmt.Errorf("secrets %q: want %s, or leave it out", o.Secrets, GenerateSecrets)
+	}
+	if c := from.Chart; c.Path == "" && (len(c.Values) > 0 || c.Release != "") {
+		return app.App{}, errors.New("values or a release without a Helm chart: name the chart with --chart")
+	}
+	manifests, err := app.Read(from)
+	if err != nil {
+		return app.App{}, err
+	}
+	if from.Chart.Path != "" {
+		rendered, err := o.Helm.render(ctx, from.Chart, o.Namespace)
+		if err != nil {
+			return app.App{}, err
+		}
+		manifests = append(manifests, rendered...)
+	}
+	a, err := app.New(manifests, o.Namespace)
+	if err != nil || o.Secrets == "" {
+		return a, err
+	}
+	made, gaps := appcheck.Generate(a)
+	a = a.With(made)
+	for _, m := range made {
+		a.Notes = append(a.Notes, fmt.Sprintf("Secret %s is %s.", m.Object.GetName(), appcheck.Generated))
+	}
+	a.Notes = append(a.Notes, gaps...)
+	return a, nil
+}
