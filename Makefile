@@ -84,7 +84,8 @@ test-heal: build ## Kill a harness in the middle of each fault, and heal its clu
 	go test -tags e2e -count 1 -timeout 1h -run '^TestHealAfterAKill$$' -v ./framework/cli
 
 .PHONY: test-interrupts
-test-interrupts: build ## Interrupt runs at MOMENTS=50 random moments, on real clusters, and look for what is left (about two hours)
+test-interrupts: build ## Interrupt runs and tests at MOMENTS=50 random moments, on real clusters, and look for what is left (about two hours)
+	go run ./suites/apps/build suites/apps/nginx
 	go test -tags e2e -count 1 -timeout 6h -run '^TestInterruptsOnRealClusters$$' -v ./framework/cli -args -moments $(or $(MOMENTS),50) $(if $(SEED),-moment-seed $(SEED))
 
 .PHONY: lint

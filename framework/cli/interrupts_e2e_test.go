@@ -23,14 +23,20 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/poll"
 )
 
-// shared is the cluster that half of the runs use. interrupted is the scenario of all runs: it needs the smallest cluster, and keeps an
-// undo script on every node while its fault is in force.
+// sharedCluster is the cluster that half of the commands use. interruptedIn is the scenario of the runs: it keeps an undo script on every
+// node while its fault is in force.
 const (
 	sharedCluster = "stress-e2e"
 	interruptedIn = "chaos/kube-proxy-away"
 )
 
-// TestInterruptsOnRealClusters starts runs on one shared cluster and on their own, and interrupts them at random moments: INT, TERM or
+// interrupted are the commands. The application of the test has objects in several namespaces and in none, and hooks.
+var interrupted = [][]string{
+	{"run", interruptedIn},
+	{"test", "../../suites/apps/platform/holdfast.yaml", "--faults", "rollout"},
+}
+
+// TestInterruptsOnRealClusters starts runs and tests on one shared cluster and on their own, and interrupts them at random moments: INT, TERM or
 // KILL, once or twice, within milliseconds or later, to the process or to its group. Everything that is left is listed, and objects of
 // other users in the shared cluster are unchanged.
 //
@@ -48,13 +54,13 @@ func TestInterruptsOnRealClusters(t *testing.T) {
 	world := realWorld{harness: h, e: e, client: h.reach(ctx, e)}
 	world.settle(ctx)
 	for n := range *moments {
-		args := []string{"run", interruptedIn, "--artifacts", t.TempDir()}
+		args := append(slices.Clone(interrupted[n/2%len(interrupted)]), "--artifacts", t.TempDir())
 		if n%2 == 1 {
 			args = append(args, "--cluster", sharedCluster)
 		}
 		list := blows(r, 90*time.Second)
 		got := strike(ctx, t, exec.Command(h.bin, args...), list)
-		t.Logf("moment %d: %v, killed: %t", n, list, got.killed)
+		t.Logf("moment %d: %s, %v, killed: %t", n, args[0], list, got.killed)
 		world.nothingUnnamed(ctx, got)
 		world.bystander(ctx)
 		if t.Failed() {
