@@ -6,7 +6,6 @@ package apps_test
 import (
 	"bytes"
 	"encoding/json"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -26,7 +25,9 @@ var found = []struct {
 	folder string
 	args   []string
 	want   map[string]string // outcomes by scenario
-	chance string            // the scenario that may be violated as well
+	// chance are scenarios that may be violated as well, by a few requests: a server that ends closes its kept connections, and now and
+	// then one of them has a request on it, which the client's library sends again.
+	chance []string
 }{
 	{
 		// Debian's nginx stops at SIGTERM at once, while requests still arrive. A rollout hurts three times; whether one pod hurts depends
@@ -35,17 +36,17 @@ var found = []struct {
 		want: map[string]string{"app/rollout": "violated", "app/rollout-fixed": "held", "app/node-kill": "held"},
 	},
 	{
-		folder: "nginx-careful",
+		folder: "nginx-careful", chance: keptConnections,
 		want: map[string]string{
 			"app/rollout": "held", "app/drain": "held", "app/delete-pod": "held", "app/scale": "held", "app/node-kill": "held",
 		},
 	},
-	{folder: "overlay", want: map[string]string{"app/rollout": "held", "app/delete-pod": "held"}},
+	{folder: "overlay", chance: keptConnections, want: map[string]string{"app/rollout": "held", "app/delete-pod": "held"}},
 	// A chart, whose hooks fail unless they run in Helm's order.
-	{folder: "chart", want: map[string]string{"app/rollout": "held", "app/delete-pod": "held"}},
+	{folder: "chart", chance: keptConnections, want: map[string]string{"app/rollout": "held", "app/delete-pod": "held"}},
 	{folder: "sample", want: map[string]string{"app/rollout": "held", "app/drain": "held"}},
 	{
-		folder: "ingress", chance: "app/rollout-traefik", // now and then Traefik cuts a kept connection that has a request on it
+		folder: "ingress", chance: []string{"app/rollout-traefik"},
 		want: map[string]string{
 			"app/rollout-web": "held", "app/rollout-traefik": "held", "app/delete-pod-web": "held", "app/delete-pod-traefik": "held",
 		},
@@ -56,9 +57,30 @@ var found = []struct {
 			"app/rollout-server": "held", "app/rollout-haproxy": "held", "app/delete-pod-server": "held", "app/delete-pod-haproxy": "held",
 		},
 	},
-	{folder: "platform", want: map[string]string{"app/rollout": "held", "app/delete-pod": "held"}},
+	{folder: "platform", chance: keptConnections, want: map[string]string{"app/rollout": "held", "app/delete-pod": "held"}},
 	{folder: "postgres", want: map[string]string{"app/delete-pod": "violated"}}, // as with redis
 	{folder: "redis", want: map[string]string{"app/delete-pod": "violated"}},    // nobody else serves meanwhile
+}
+
+// keptConnections are the scenarios in which several nginx end.
+var keptConnections = []string{"app/rollout"}
+
+// few is how many requests are on connections that are closed at that moment. 1 of 2,665 was seen.
+const few = 3
+
+// byChance reports whether no more than a few requests broke the promises.
+func byChance(t *testing.T, r history.ScenarioResult) bool {
+	t.Helper()
+	for _, raw := range r.Verdicts {
+		var v verdict.Verdict
+		if err := json.Unmarshal(raw, &v); err != nil {
+			t.Fatalf("%s: %v", r.Name, err)
+		}
+		if v.Outcome == verdict.Violated && (v.Numbers["failed"] < 1 || v.Numbers["failed"] > few) {
+			return false
+		}
+	}
+	return true
 }
 
 // What is reported of a server that fails one of 100 requests. Both lanes have 250 requests a second for about six seconds.
@@ -138,15 +160,19 @@ func TestApps(t *testing.T) {
 	for _, app := range found {
 		t.Run(app.folder, func(t *testing.T) {
 			results, code := tested(t, app.folder, app.args...)
-			got := map[string]string{}
+			got, want := map[string]string{}, 0
 			for _, r := range results {
 				got[r.Name] = r.Outcome
+				if r.Outcome != "violated" {
+					continue
+				}
+				want = 1
+				if slices.Contains(app.chance, r.Name) && byChance(t, r) {
+					got[r.Name] = app.want[r.Name]
+				}
 			}
-			if want := map[bool]int{true: 1}[slices.Contains(slices.Collect(maps.Values(got)), "violated")]; code != want {
+			if code != want {
 				t.Errorf("exit code %d, want %d", code, want)
-			}
-			if got[app.chance] == "violated" {
-				got[app.chance] = app.want[app.chance]
 			}
 			if diff := cmp.Diff(app.want, got); diff != "" {
 				t.Errorf("outcomes (-want +got):\n%s", diff)
