@@ -24,10 +24,14 @@ const interruptGrace = revertLimit + 3*cleanLimit
 
 // Scenarios runs the chosen scenarios through Ginkgo and returns the content of run.json. Ctrl-C ends the present scenario,
 // reverts its faults, removes the cluster, and keeps the record. An error means that nothing was run, or that run.json could not
-// be completed.
+// be completed. Further runs of a process go without Ginkgo, which runs once.
 func Scenarios(ctx context.Context, s Settings, chosen []scenario.Spec) (history.RunFile, error) {
 	if len(chosen) == 0 {
 		return history.RunFile{}, errors.New("start run: no scenarios were chosen")
+	}
+	again := theRun != nil && !theRun.file.Ended.IsZero()
+	if again {
+		theRun = nil
 	}
 	if err := begin(s); err != nil {
 		return history.RunFile{}, err
@@ -37,8 +41,14 @@ func Scenarios(ctx context.Context, s Settings, chosen []scenario.Spec) (history
 		return history.RunFile{}, err
 	}
 	theRun.whole = ctx
-	register(chosen)
-	runSpecs(runLimit)
+	if again {
+		for _, spec := range byCluster(chosen) {
+			theRun.takeTurn(context.WithoutCancel(ctx), spec) // which ends with theRun.whole
+		}
+	} else {
+		register(chosen)
+		runSpecs(runLimit)
+	}
 	theRun.end(ctx)
 	return theRun.file, theRun.finish(chosen)
 }
@@ -125,23 +135,12 @@ func it(s scenario.Spec) {
 	ginkgo.It(s.Name, ginkgo.Label(s.Labels()...), func(ctx ginkgo.SpecContext) { theRun.judged(ctx, s) })
 }
 
-// judged runs a scenario, and fails its Ginkgo spec if it did not hold. After an interruption, or after an error that ended the
-// run, the scenario is skipped.
+// judged runs a scenario, and fails its Ginkgo spec if it did not hold.
 func (r *runner) judged(ctx context.Context, s scenario.Spec) {
-	if !r.turn.begin() {
+	result, ran := r.takeTurn(ctx, s)
+	if !ran {
 		ginkgo.Skip("the run has ended")
 	}
-	defer r.turn.done()
-	if r.stop != nil || r.whole != nil && r.whole.Err() != nil {
-		ginkgo.Skip("the run has ended")
-	}
-	if r.whole != nil { // Ginkgo handles two signals only
-		var release func()
-		ctx, release = whileOpen(ctx, r.whole.Done(), func() error { return context.Cause(r.whole) })
-		defer release()
-	}
-	result := r.one(ctx, s)
-	r.cure(ctx, s, result)
 	if result.err != nil {
 		ginkgo.Fail(fmt.Sprintf("%s: %v", s.Name, result.err))
 	}
@@ -151,6 +150,25 @@ func (r *runner) judged(ctx context.Context, s scenario.Spec) {
 	if result.outcome != verdict.Held {
 		ginkgo.Fail(fmt.Sprintf("%s: %s: %s", s.Name, result.outcome, result.why))
 	}
+}
+
+// takeTurn runs a scenario. After an interruption, or after an error that ended the run, it is not run.
+func (r *runner) takeTurn(ctx context.Context, s scenario.Spec) (_ result, ran bool) {
+	if !r.turn.begin() {
+		return result{}, false
+	}
+	defer r.turn.done()
+	if r.stop != nil || r.whole != nil && r.whole.Err() != nil {
+		return result{}, false
+	}
+	if r.whole != nil { // Ginkgo handles two signals only
+		var release func()
+		ctx, release = whileOpen(ctx, r.whole.Done(), func() error { return context.Cause(r.whole) })
+		defer release()
+	}
+	found := r.one(ctx, s)
+	r.cure(ctx, s, found)
+	return found, true
 }
 
 // silent ignores Ginkgo's report of a failed spec, because run.json has it.

@@ -357,3 +357,41 @@ func TestRegisterGroupsByCluster(t *testing.T) {
 		t.Errorf("ranks %d, %d, %d: want the first and the third alike", a, b, c)
 	}
 }
+
+// A process that has ended a run can run again, as a test that watches its files does. A run that is interrupted keeps what it has.
+func TestFurtherRunsOfAProcess(t *testing.T) {
+	t.Cleanup(func() { theRun = nil })
+	for _, interrupted := range []bool{false, true} {
+		theRun = &runner{file: history.RunFile{Ended: time.Now()}}
+		c := newFixture(t)
+		first, second, third := brisk(c, "chaos/first"), brisk(c, "chaos/second"), brisk(c, "chaos/third")
+		ctx, cancel := context.WithCancel(t.Context())
+		second.Faults = append(second.Faults, errand{name: "Ctrl-C", do: func(ctx context.Context) error {
+			if !interrupted {
+				return nil
+			}
+			cancel()
+			<-ctx.Done()
+			return context.Cause(ctx)
+		}})
+		file, err := Scenarios(ctx, *c.settings, []scenario.Spec{first, second, third})
+		cancel()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var ended []string
+		for _, s := range file.Scenarios {
+			ended = append(ended, fmt.Sprintf("%s held: %t, interrupted: %t, begun: %t", s.Name, s.Outcome == "held", s.Interrupted != "", s.NotBegun == ""))
+		}
+		want := []string{
+			"chaos/first held: true, interrupted: false, begun: true", "chaos/second held: true, interrupted: false, begun: true",
+			"chaos/third held: true, interrupted: false, begun: true",
+		}
+		if interrupted {
+			want[1], want[2] = "chaos/second held: false, interrupted: true, begun: true", "chaos/third held: false, interrupted: false, begun: false"
+		}
+		if diff := cmp.Diff(want, ended); diff != "" {
+			t.Errorf("interrupted %t (-want +got):\n%s", interrupted, diff)
+		}
+	}
+}
