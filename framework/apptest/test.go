@@ -119,15 +119,18 @@ func (t Test) scenario(w app.Workload, name string, probes []Probe, several bool
 	if several {
 		s.Name += "-" + w.Name
 	}
-	s.Cluster, s.App, s.Tested = cluster, &t.App, w.Name
-	s.Steady = steady
 	s.About = cmp.Or(s.About, time.Minute)
 	s.Claim = fmt.Sprintf("%s of %s %s is invisible to clients", Faults[name].noun, w.Kind(), w.Name)
 	if s.claim != "" {
 		s.Claim = fmt.Sprintf(s.claim, w.Kind()+" "+w.Name)
 	}
-	lanes := t.lanes(probes)
-	s.Load = slices.Clone(lanes)
+	return t.under(s.Spec, w, probes)
+}
+
+// under is a scenario with the application, whose faults are in one workload.
+func (t Test) under(s scenario.Spec, w app.Workload, probes []Probe) (scenario.Spec, error) {
+	s.Cluster, s.App, s.Tested, s.Steady = cluster, &t.App, w.Name, steady
+	s.Load = t.lanes(probes)
 	s.Fronts, s.Notes = t.fronts(probes), slices.Concat(t.Notes(w, probes), t.App.Notes, t.Findings().Notes())
 	spec := s.WithDefaults()
 	return spec, spec.Validate()

@@ -11,7 +11,7 @@ import (
 	"github.com/holdfast-ha/holdfast/reports/certificate"
 )
 
-// Assemble makes a certificate from three runs. Missing or incomplete runs are in it as such, and certify nothing. The only error is that
+// Assemble makes a certificate from its runs. Missing or incomplete runs are in it as such, and certify nothing. The only error is that
 // there are no profiles.
 func Assemble(in Input) (*certificate.Certificate, error) {
 	if len(in.Profiles) == 0 {
@@ -23,19 +23,27 @@ func Assemble(in Input) (*certificate.Certificate, error) {
 	c := &certificate.Certificate{
 		APIVersion: certificate.APIVersion, Kind: certificate.Kind, ID: in.ID, Issued: in.Issued.UTC().Truncate(time.Second), Holdfast: in.Holdfast,
 		From: in.From, To: in.To, Machine: in.Machine, Seed: in.Seed, Reproduce: in.Reproduce, Planted: in.Planted,
-		Upgrade: upgradeOf(&upgrade), Scenarios: []certificate.Scenario{}, Failure: failureOf(in.Failure), Deprecations: slices.Clone(in.Deprecations),
+		Upgrade: upgradeOf(&upgrade, UpgradeScenario), Scenarios: []certificate.Scenario{}, Failure: failureOf(in.Failure), Deprecations: slices.Clone(in.Deprecations),
 		Skipped: []certificate.NotTried{}, NotSupported: []certificate.NotTried{},
 	}
 	if c.Deprecations == nil {
 		c.Deprecations = []certificate.Deprecation{}
 	}
 	if step := firstUnfinished(&c.Upgrade); step != nil && c.Failure == nil {
-		why := cmp.Or(step.Error, "its end was never recorded")
-		c.Failure = failureOf(&certificate.Failure{Step: step.What, Node: step.Node, Why: why})
+		c.Failure = failureAt(step)
+	}
+	if in.Application != nil {
+		app := openRun("the run of the upgrade with the application", in.Dir, in.ApplicationRun)
+		addApplication(c, *in.Application, &app)
 	}
 	addScenarios(c, in, &before, &after)
 	decide(c, in, []*storedRun{&before, &upgrade, &after})
 	return c, nil
+}
+
+// failureAt is the failure of an upgrade that stopped at a step.
+func failureAt(step *certificate.Step) *certificate.Failure {
+	return failureOf(&certificate.Failure{Step: step.What, Node: step.Node, Why: cmp.Or(step.Error, "its end was never recorded")})
 }
 
 // failureOf fills in the cause if the error names it.

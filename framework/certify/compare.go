@@ -80,6 +80,7 @@ func Compare(a, b *certificate.Certificate) Diff {
 	d.Regressions = []Change{}
 	d.profiles(a, b, d.Scenarios)
 	d.Regressions = append(d.Regressions, details...)
+	d.applications(a.Application, b.Application)
 	for _, is := range b.Deprecations {
 		if !slices.ContainsFunc(a.Deprecations, func(was certificate.Deprecation) bool { return was.Object == is.Object && was.API == is.API }) {
 			d.different("deprecated API of "+is.Object, absent, is.API, "")
@@ -214,6 +215,24 @@ func (d *Diff) profiles(a, b *certificate.Certificate, lost []string) {
 		if d.result(name, was.Result, b.Profiles[j].Result, worse) && worse {
 			last := len(d.Regressions) - 1 // a profile comes before its features
 			d.Regressions = slices.Insert(d.Regressions[:last], at, d.Regressions[last])
+		}
+	}
+}
+
+// applications compares the users' applications. One of another name is another application.
+func (d *Diff) applications(a, b *certificate.Application) {
+	switch {
+	case a == nil && b == nil:
+	case a == nil:
+		d.different("application "+b.Name, absent, string(b.Result), ApplicationScenario)
+	case b == nil || a.Name != b.Name:
+		d.result("application "+a.Name, a.Result, gone, true)
+	default:
+		name := "application " + a.Name
+		d.verdicts("the upgrade with "+name, a.Upgrade.Verdict, b.Upgrade.Verdict, strings.Join(b.Reasons, "; "), ApplicationScenario)
+		d.result(name, a.Result, b.Result, b.Result == certificate.NotCertified)
+		if a.Digest != b.Digest {
+			d.different("digest of "+name, a.Digest, b.Digest, "")
 		}
 	}
 }

@@ -29,6 +29,10 @@ func decide(c *certificate.Certificate, in Input, runs []*storedRun) {
 		c.Reasons = appendNew(c.Reasons, profile.Reasons...)
 		features = append(features, own...)
 	}
+	if a := c.Application; a != nil {
+		features = append(features, a.Result)
+		c.Reasons = appendNew(c.Reasons, a.Reasons...)
+	}
 	c.Result = sumUp(features, len(gate) > 0)
 	if c.Reasons == nil {
 		c.Reasons = []string{}
@@ -86,7 +90,7 @@ func featureResult(verdicts []reports.Result) certificate.Result {
 
 // Broken is whether a promise, or the upgrade, was seen broken. If not, and the result is not Certified, evidence is missing.
 func Broken(c *certificate.Certificate) bool {
-	return upgradeBroken(c) || slices.ContainsFunc(c.Scenarios, func(s certificate.Scenario) bool { return s.Verdict == reports.Violated })
+	return upgradeBroken(c) || applicationBroken(c) || slices.ContainsFunc(c.Scenarios, func(s certificate.Scenario) bool { return s.Verdict == reports.Violated })
 }
 
 func upgradeBroken(c *certificate.Certificate) bool {

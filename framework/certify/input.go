@@ -29,6 +29,9 @@ type Input struct {
 	Profiles []scenario.Profile
 	// Skipped says why scenarios were left out on purpose, by name. A scenario that neither ran nor is in here is missing.
 	Skipped map[string]string
+	// Application is the user's own, without a result, and ApplicationRun the folder of its run; nil: none was named.
+	Application    *certificate.Application
+	ApplicationRun string
 	// Failure is where the upgrade stopped; nil if it completed.
 	Failure      *certificate.Failure
 	Deprecations []certificate.Deprecation

@@ -6,6 +6,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/reports/certificate"
+	"github.com/holdfast-ha/holdfast/workloads/app"
 )
 
 // Plan is what a certification runs.
@@ -14,6 +15,8 @@ type Plan struct {
 	// Scenarios are those of the profiles, each once. They run before the upgrade and after it.
 	Scenarios []scenario.Spec
 	Upgrade   scenario.Spec
+	// Application is the user's own; nil: none was named.
+	Application *Application
 }
 
 // NewPlan plans a certification of an upgrade. Change is applied to the workload of each scenario, the upgrade's included; a regression
@@ -29,16 +32,32 @@ func NewPlan(profiles []scenario.Profile, upgrade scenario.Spec, change func(sce
 	return plan
 }
 
-// Runs is how many scenarios the three runs have together.
-func (p Plan) Runs() int { return 2*len(p.Scenarios) + 1 }
+// Runs is how many scenarios the runs have together.
+func (p Plan) Runs() int {
+	if p.Application != nil {
+		return 2*len(p.Scenarios) + 2
+	}
+	return 2*len(p.Scenarios) + 1
+}
 
-// About is how long the three runs take.
+// About is how long the runs take.
 func (p Plan) About() time.Duration {
 	sum := p.Upgrade.About
+	if p.Application != nil {
+		sum += p.Application.Upgrade.About
+	}
 	for _, s := range p.Scenarios {
 		sum += 2 * s.About
 	}
 	return sum
+}
+
+// Apps are the applications whose images the clusters need.
+func (p Plan) Apps() []*app.App {
+	if p.Application == nil {
+		return nil
+	}
+	return []*app.App{p.Application.Upgrade.App}
 }
 
 // scenariosOf are the scenarios of profiles, each once.

@@ -18,11 +18,12 @@ import (
 	"github.com/holdfast-ha/holdfast/reports/formats"
 )
 
-// The three runs of a certification, and their folders.
+// The runs of a certification, and their folders.
 const (
-	beforeRun  = "before"
-	upgradeRun = "upgrade"
-	afterRun   = "after"
+	applicationRun = "application"
+	beforeRun      = "before"
+	upgradeRun     = "upgrade"
+	afterRun       = "after"
 )
 
 // Certification is an upgrade that is to be certified.
@@ -45,14 +46,18 @@ type Certification struct {
 	errs     []error
 }
 
-// Run runs the scenarios before the upgrade, the upgrade, and the scenarios after it, and writes the certificate into the folder of the
-// settings. However the runs end, there is a certificate about what was recorded, unless it cannot be written. Broken is set if a promise
+// Run upgrades a cluster with the application, if there is one. Then it runs the scenarios before the upgrade, the upgrade, and the scenarios
+// after it, and writes the certificate into the folder of the settings. However the runs end, there is a certificate about what was recorded, unless it cannot be written. Broken is set if a promise
 // was seen broken, also if the certificate is nil or lacks that.
 func (c *Certification) Run(ctx context.Context) (doc *certificate.Certificate, broken bool, err error) {
 	runs := []run.Batch{
 		{Name: beforeRun, Settings: c.settings(beforeRun, c.From), Chosen: c.Plan.Scenarios},
 		{Name: upgradeRun, Settings: c.settings(upgradeRun, c.From), Chosen: []scenario.Spec{c.Plan.Upgrade}},
 		{Name: afterRun, Settings: c.settings(afterRun, c.To), Chosen: c.Plan.Scenarios},
+	}
+	if app := c.Plan.Application; app != nil {
+		first := run.Batch{Name: applicationRun, Settings: c.settings(applicationRun, c.From), Chosen: []scenario.Spec{app.Upgrade}}
+		runs = append([]run.Batch{first}, runs...)
 	}
 	_, runErr := run.Batches(ctx, runs, func(i int, f history.RunFile) bool { return c.next(ctx, runs[i].Name, f) })
 	doc, err = c.issue()
@@ -63,7 +68,7 @@ func (c *Certification) Run(ctx context.Context) (doc *certificate.Certificate, 
 func (c *Certification) settings(part string, release certificate.Release) run.Settings {
 	s := c.Settings
 	s.RunID, s.Dir, s.Kubernetes = s.RunID+"/"+part, filepath.Join(s.Dir, part), release.Kubernetes
-	s.LeaveBroken = c.KeepBroken && part == upgradeRun
+	s.LeaveBroken = c.KeepBroken && (part == upgradeRun || part == applicationRun)
 	open := s.Open
 	s.Open = func(ctx context.Context, name string, spec clusters.Spec) (clusters.Cluster, error) {
 		if c.upgraded {
@@ -80,7 +85,10 @@ func (c *Certification) settings(part string, release certificate.Release) run.S
 func (c *Certification) next(ctx context.Context, part string, f history.RunFile) bool {
 	c.errs = append(c.errs, formats.WriteAll(filepath.Join(c.Settings.Dir, part)), c.Ended(part, f))
 	c.broken = c.broken || run.OutcomeOf(f) == verdict.Violated
-	if part == upgradeRun {
+	switch part {
+	case applicationRun:
+		return ctx.Err() == nil && ready(f)
+	case upgradeRun:
 		c.upgraded = true
 		return c.cluster != nil && c.cluster.Spec().Kubernetes == c.To.Kubernetes
 	}
@@ -90,12 +98,16 @@ func (c *Certification) next(ctx context.Context, part string, f history.RunFile
 // issue writes the certificate of what was recorded. The certificate is nil if there is none.
 func (c *Certification) issue() (*certificate.Certificate, error) {
 	folder := func(part string) string { return filepath.Join(c.Settings.Dir, part) }
-	doc, err := Assemble(Input{
+	in := Input{
 		Dir: c.Settings.Dir, Before: folder(beforeRun), Upgrade: folder(upgradeRun), After: folder(afterRun),
 		ID: c.Settings.RunID, Issued: time.Now(), Holdfast: c.Settings.Version, From: c.From, To: c.To,
 		Machine: c.machine(), Seed: c.Settings.Seed, Reproduce: c.Reproduce, Planted: c.Planted, Profiles: c.Plan.Profiles,
 		Deprecations: deprecations(folder(beforeRun), folder(afterRun)),
-	})
+	}
+	if app := c.Plan.Application; app != nil {
+		in.Application, in.ApplicationRun = &app.Application, folder(applicationRun)
+	}
+	doc, err := Assemble(in)
 	if err != nil {
 		return nil, err
 	}

@@ -10,16 +10,16 @@ import (
 	"github.com/holdfast-ha/holdfast/reports/certificate"
 )
 
-// upgradeOf is what the run of the upgrade found.
-func upgradeOf(f *storedRun) certificate.Upgrade {
-	u := certificate.Upgrade{Side: f.side(UpgradeScenario, "", ""), Steps: []certificate.Step{}, Budgets: []certificate.Budget{}, WatchGaps: []certificate.Gap{}}
-	run, ok := f.open(cmp.Or(f.listed[UpgradeScenario].Dir, UpgradeScenario))
-	if !ok || run.Header.Scenario != UpgradeScenario {
+// upgradeOf is what a run of an upgrade found, in the scenario with this name.
+func upgradeOf(f *storedRun, name string) certificate.Upgrade {
+	u := certificate.Upgrade{Side: f.side(name, "", ""), Steps: []certificate.Step{}, Budgets: []certificate.Budget{}, WatchGaps: []certificate.Gap{}}
+	run, ok := f.open(cmp.Or(f.listed[name].Dir, name))
+	if !ok || run.Header.Scenario != name {
 		return u
 	}
-	u.Scenario = UpgradeScenario
+	u.Scenario = name
 	for i := range f.report.Scenarios {
-		if s := &f.report.Scenarios[i]; s.Name == UpgradeScenario {
+		if s := &f.report.Scenarios[i]; s.Name == name {
 			u.TookSeconds = time.Duration(s.Took).Seconds()
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/framework/appimages"
 	"github.com/holdfast-ha/holdfast/framework/certify"
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
 	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
@@ -26,10 +27,10 @@ import (
 
 // certifyFlags are the flags of `holdfast certify`.
 type certifyFlags struct {
-	provider, from, to, timings, proxyMode, artifacts, plant string
-	profiles                                                 []string
-	seed                                                     uint64
-	keep, keepLogs                                           bool
+	provider, from, to, timings, proxyMode, artifacts, plant, app string
+	profiles                                                      []string
+	seed                                                          uint64
+	keep, keepLogs                                                bool
 }
 
 func certifyCommand(version string) *cobra.Command {
@@ -42,6 +43,9 @@ with etcd, CoreDNS and kube-proxy, then each worker (cordon, drain, kubeadm, new
 flow from before the first step until after the last. When the control plane is new and the workers are old, certify does a rolling
 update and a drain. The scenarios of the profiles run on the same cluster before and after the upgrade.
 
+With --app, a cluster with your application is upgraded in the same way first, while the requests of its probes flow. holdfast.yaml says
+what is deployed and asked for, as with holdfast test. The certificate names the application, and what was seen of it, beside the profiles.
+
 The result is a certificate, for machines (certificate.json, certificate.yaml) and for people (certificate.html). 'holdfast diff'
 compares two certificates. The container runtime and the rest of the node image are not upgraded.
 
@@ -50,6 +54,7 @@ anything could be judged; 4 the command line is wrong, or Kubernetes does not su
 the certification was interrupted.`,
 		Example: `  holdfast certify --from v1.36.3 --to v1.37.0
   holdfast certify --from v1.36.3 --to v1.37.0 --profile core,extended
+  holdfast certify --from v1.36.3 --to v1.37.0 --app suites/apps/nginx-careful
   holdfast diff artifacts/20261121-203000 artifacts/20261122-203000`,
 		Args: terminal.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -70,6 +75,7 @@ the certification was interrupted.`,
 	flags.StringVar(&f.artifacts, "artifacts", "artifacts", "folder for the record and the certificate")
 	flags.Uint64Var(&f.seed, "seed", 0, "seed of all random choices; default: a new one, which the certificate names")
 	flags.StringVar(&f.plant, "plant", "", "break the upgrade on purpose, to show that the certificate catches it: "+strings.Join(upgrade.Names(), ", "))
+	flags.StringVar(&f.app, "app", "", "holdfast.yaml, or its folder, of an application that the upgrade is to be invisible to")
 	flags.BoolVar(&f.keep, "keep", false, "keep the cluster; a cluster whose upgrade failed stays as it was then")
 	flags.BoolVar(&f.keepLogs, "keep-logs", false, "keep node and pod logs also of scenarios that held")
 	return cmd
@@ -112,7 +118,17 @@ func (f certifyFlags) run(cmd *cobra.Command, version string, profiles []scenari
 		return err
 	}
 	plan := certify.NewPlan(profiles, spec, broken.Workload, f.timings == string(clusters.Stock))
+	if f.app != "" {
+		if plan.Application, err = application(ctx, f.app, spec, cmd.ErrOrStderr()); err != nil {
+			return unread(err)
+		}
+	}
 	progress := run.NewProgress(out, plan.Runs())
+	remove, err := appimages.Prepare(ctx, plan.Apps(), progress.Say, out)
+	if err != nil {
+		return err
+	}
+	defer remove()
 	p, err := newProvider(ctx, f.provider, out, progress.Say)
 	if err != nil {
 		return err
@@ -152,6 +168,9 @@ func (f certifyFlags) reproduce(seed uint64) string {
 	if f.plant != "" {
 		words = append(words, "--plant", f.plant)
 	}
+	if f.app != "" {
+		words = append(words, "--app", f.app)
+	}
 	if f.timings != string(clusters.Stock) {
 		words = append(words, "--timings", f.timings)
 	}
@@ -169,6 +188,9 @@ func printCertificate(out io.Writer, dir string, doc *certificate.Certificate, f
 	var b strings.Builder
 	for _, p := range doc.Profiles {
 		fmt.Fprintf(&b, "%s: %s\n", p.Name, p.Result)
+	}
+	if a := doc.Application; a != nil {
+		fmt.Fprintf(&b, "application %s: %s\n", a.Name, a.Result)
 	}
 	for _, why := range doc.Reasons {
 		fmt.Fprintf(&b, "  %s\n", why)

@@ -42,11 +42,13 @@ type Certificate struct {
 	Reproduce  string    `json:"reproduce"` // a command
 	// Planted names a regression that was introduced on purpose. The certificate must then fail.
 	Planted string `json:"planted,omitempty"`
-	// Result sums up the profiles. Reasons are everything that kept them from being certified.
+	// Result sums up the profiles and the application. Reasons are everything that kept them from being certified.
 	Result   Result    `json:"result"`
 	Reasons  []string  `json:"reasons"`
 	Profiles []Profile `json:"profiles"`
 	Upgrade  Upgrade   `json:"upgrade"`
+	// Application is the user's own application, which was on another cluster during the same upgrade; absent if none was named.
+	Application *Application `json:"application,omitempty"`
 	// Scenarios are those of the profiles, each once.
 	Scenarios []Scenario `json:"scenarios"`
 	// Skipped and NotSupported list the scenarios that were not tried. They count for nothing.

@@ -27,7 +27,11 @@ func WriteMarkdown(w io.Writer, c *Certificate) error {
 		fmt.Fprintf(&b, "| %s %s | **%s** | %s |\n", shape(p.Result), text(string(p.Result)), text(p.Name), strings.Join(features, "<br>"))
 	}
 	markdownSides(&b, c)
-	markdownUpgrade(&b, &c.Upgrade)
+	markdownUpgrade(&b, "The upgrade", &c.Upgrade)
+	if a := c.Application; a != nil {
+		markdownUpgrade(&b, "The same upgrade with application "+text(a.Name), &a.Upgrade)
+		fmt.Fprintf(&b, "\nApplication %s of %s, digest %s, is **%s**.\n", text(a.Name), code(a.Source), code(a.Digest), text(string(a.Result)))
+	}
 	var left []string
 	for _, n := range c.Skipped {
 		left = append(left, n.Name+" was skipped: "+n.Why)
@@ -110,8 +114,8 @@ func (s *Side) failed() string {
 	return words.Count(s.Failed) + " of " + words.Count(s.Requests)
 }
 
-func markdownUpgrade(b *strings.Builder, u *Upgrade) {
-	fmt.Fprintf(b, "\n### %s The upgrade: %s\n\n%s\n", shape(u.Verdict), text(string(u.Verdict)), text(u.Why))
+func markdownUpgrade(b *strings.Builder, title string, u *Upgrade) {
+	fmt.Fprintf(b, "\n### %s %s: %s\n\n%s\n", shape(u.Verdict), title, text(string(u.Verdict)), text(u.Why))
 	for i := range u.Promises {
 		p := &u.Promises[i]
 		fmt.Fprintf(b, "\n- %s **%s** (%s): %s%s\n", shape(p.Verdict), text(p.Promise), code(p.Kind), text(p.Seen), text(CauseInWords(p.Cause)))

@@ -28,7 +28,7 @@ func WriteHTML(w io.Writer, c *Certificate) error {
 		return fmt.Errorf("read the page's style: %w", err)
 	}
 	return t.ExecuteTemplate(w, "certificate.tmpl", data{
-		Certificate: c, Cores: c.Machine.Cores, Style: style, OwnStyle: template.CSS(own), Script: script, Bars: bars(&c.Upgrade), Rows: rows(c),
+		Certificate: c, Cores: c.Machine.Cores, Style: style, OwnStyle: template.CSS(own), Script: script, Rows: rows(c),
 	})
 }
 
@@ -38,7 +38,6 @@ type data struct {
 	Cores           int
 	Style, OwnStyle template.CSS // ours, embedded
 	Script          template.JS  // ours, embedded
-	Bars            []bar
 	Rows            []row
 }
 
@@ -60,7 +59,8 @@ type bar struct {
 	Bad  bool
 }
 
-func bars(u *Upgrade) (list []bar) {
+// Bars are the steps with their places.
+func (u *Upgrade) Bars() (list []bar) {
 	if len(u.Steps) == 0 {
 		return nil
 	}

@@ -39,16 +39,21 @@ func (c *Certificate) Summary() string {
 	for i := range c.Profiles {
 		parts = append(parts, c.Profiles[i].Name+" is "+string(c.Profiles[i].Result))
 	}
+	if a := c.Application; a != nil {
+		parts = append(parts, "application "+a.Name+" is "+string(a.Result))
+	}
 	text := fmt.Sprintf("Kubernetes %s to %s: %s.", c.From.Kubernetes, c.To.Kubernetes, strings.Join(parts, ", "))
 	if c.Upgrade.Requests > 0 {
 		text += " During the upgrade " + c.Upgrade.counted() + "."
+	}
+	if a := c.Application; a != nil && a.Upgrade.Requests > 0 {
+		text += " During that of application " + a.Name + " " + a.Upgrade.counted() + "."
 	}
 	return text
 }
 
 // Meaning says what the requests during the upgrade prove.
-func (c *Certificate) Meaning() string {
-	u := &c.Upgrade
+func (u *Upgrade) Meaning() string {
 	if u.Requests == 0 {
 		return u.Why
 	}

@@ -1,0 +1,56 @@
+package apptest
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/holdfast-ha/holdfast/framework/appcheck"
+	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/workloads/app"
+)
+
+// Upgrade is a scenario that upgrades a cluster, such as suites/upgrade has, with the application in place of holdfast's own workload: the
+// same steps and faults, the requests of all probes, and what is promised to clients. The rolling updates and the drain between the steps
+// are those of the first workload that a probe reaches.
+func (t Test) Upgrade(name string, of scenario.Spec) (scenario.Spec, error) {
+	if err := errors.Join(t.Findings().Err(), t.validate()); err != nil {
+		return scenario.Spec{}, err
+	}
+	probed := t.probed()
+	at := slices.IndexFunc(t.App.Workloads, func(w app.Workload) bool { return len(probed[w.Name]) > 0 })
+	if at < 0 {
+		return scenario.Spec{}, errors.New("no probe reaches a Deployment or StatefulSet of the application")
+	}
+	w := t.App.Workloads[at]
+	s := scenario.Spec{Name: name, Faults: of.Faults, Promises: noneFails(), About: of.About}
+	s.Claim = fmt.Sprintf("upgrading the cluster of %s %s to the next version of Kubernetes, node by node, is invisible to clients", w.Kind(), w.Name)
+	if slices.ContainsFunc(t.App.Manifests, func(m app.Manifest) bool { return m.Object.GetKind() == "PodDisruptionBudget" }) {
+		s.Promises = append(s.Promises, invariant.BudgetHonoured{})
+	}
+	return t.under(s, w, t.Probes)
+}
+
+// Digest is different for tests of other objects, or with other probes. What a chart and holdfast make by chance does not count.
+func (t Test) Digest() string {
+	said := []any{t.Probes}
+	for _, m := range t.App.All() {
+		switch {
+		case m.Source == appcheck.Generated: // with other values each time
+		case m.Chart != "": // what is rendered may differ by chance
+			said = append(said, m.Chart)
+		default:
+			said = append(said, m.Object.Object)
+		}
+	}
+	text, err := json.Marshal(said)
+	if err != nil { // all of it was read from JSON or YAML
+		panic(err)
+	}
+	sum := sha256.Sum256(text)
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
