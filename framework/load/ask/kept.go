@@ -2,7 +2,8 @@ package ask
 
 import "sync"
 
-// Kept are connections on which nothing is asked at the moment.
+// Kept are connections on which nothing is asked at the moment. They take turns, so that one that broke is noticed soon, and not when many
+// are needed.
 type Kept struct {
 	mu   sync.Mutex
 	idle []Conn
@@ -12,9 +13,9 @@ type Kept struct {
 func (k *Kept) Take() Conn {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	for n := len(k.idle) - 1; n >= 0; n-- {
-		c := k.idle[n]
-		k.idle = k.idle[:n]
+	for len(k.idle) > 0 {
+		c := k.idle[0]
+		k.idle = k.idle[1:]
 		if !c.Left() {
 			return c
 		}

@@ -24,8 +24,8 @@ import (
 // DefaultAddr is the address that a worker listens on.
 const DefaultAddr = ":8080"
 
-// maxPlanBytes bounds a plan, which usually has a few hundred bytes.
-const maxPlanBytes = 1 << 20
+// maxPlanBytes bounds a plan, which usually has a few hundred bytes, and more with bodies or with the descriptors of gRPC calls.
+const maxPlanBytes = 16 << 20
 
 // WorkerOptions configure a worker.
 type WorkerOptions struct {

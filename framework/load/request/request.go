@@ -25,8 +25,8 @@ import (
 // maxRequestBody bounds the body of a request, in bytes: a worker keeps it in memory once for each sender.
 const maxRequestBody = 1 << 20
 
-// Request is what the requests of a lane say. The zero Request is a GET without a body. Only lanes that net/http's server answers
-// can have another.
+// Request is what the requests of a lane say. The zero Request is a GET without a body. Only lanes that foreign servers answer can have
+// another.
 type Request struct {
 	Method string `json:"method,omitempty"`
 	// Host is the Host header, and the name that a server's certificate must be for, if it is not the host of the target: a target
