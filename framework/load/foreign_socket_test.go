@@ -228,6 +228,30 @@ func TestAWebSocketThatEndsBetweenMessages(t *testing.T) {
 	}
 }
 
+// A close frame and the next message may cross. Then the message was sent, and is lost; or else it was not, and goes over another
+// connection. It is never anything else.
+func TestMessagesThatCrossACloseFrame(t *testing.T) {
+	s := chatting(t, func(_ int, c *websocket.Conn) {
+		if hears(c) {
+			says(c, "pong")
+			_ = c.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(websocket.CloseGoingAway, ""), time.Now().Add(time.Minute))
+		}
+	})
+	s.Start()
+	answered := 0
+	for _, row := range spoken(t, speaking(LaneWSKept, s), 300) {
+		switch {
+		case row.Outcome == history.OK && !row.Reused:
+			answered++
+		case row.Outcome != history.GoAway || !row.Reused:
+			t.Errorf("%+v", row)
+		}
+	}
+	if answered < 100 {
+		t.Errorf("%d of 300 messages are answered", answered)
+	}
+}
+
 // A slow answer holds up no other message: the next one makes another connection, and is sent when it is due. Both are kept, and take turns.
 func TestAMessageWaitsForNoOther(t *testing.T) {
 	answer := make(chan struct{})
