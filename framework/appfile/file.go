@@ -46,22 +46,23 @@ type App struct {
 
 // Probe is a request that is sent again and again, and the answer that is good.
 type Probe struct {
-	Name        string            `yaml:"name"`        // stands in reports; default: the name of the Service
-	URL         string            `yaml:"url"`         // an http, https, ws or wss URL of a Service of the application
-	TCP         string            `yaml:"tcp"`         // host:port, in place of a URL
-	GRPC        string            `yaml:"grpc"`        // host:port of a server with a health service, or with call, in place of a URL
-	Service     string            `yaml:"service"`     // with grpc: what the health service is asked for; default: the whole server
-	Call        Call              `yaml:"call"`        // with grpc: a method with one message and one answer, such as orders.v1.Orders/Get, in place of the health service
-	Descriptors string            `yaml:"descriptors"` // with call: a file of 'protoc --descriptor_set_out --include_imports'; default: the server's reflection service is asked
-	Send        string            `yaml:"send"`        // with a ws or wss URL: the message, which one message must answer; default: none, and a new connection is a good answer
-	Method      string            `yaml:"method"`      // default: GET
-	Headers     map[string]Header `yaml:"headers"`     // each is a text, or comes from a Secret; with call: metadata
-	Body        string            `yaml:"body"`        // of the request; with tcp: what is sent; with call: the message, as JSON
-	Expect      Expect            `yaml:"expect"`      // the good answer
-	TLS         *TLS              `yaml:"tls"`         // how the certificate of an https URL is verified
-	Behind      []string          `yaml:"behind"`      // Services to which the pods of that Service, a proxy, send requests on
-	Rate        float64           `yaml:"rate"`        // in requests a second on each lane; default: 50
-	Lanes       []string          `yaml:"lanes"`       // how connections are used; default: fresh (a new one for each request) and reused
+	Name    string            `yaml:"name"`    // stands in reports; default: the name of the Service
+	URL     string            `yaml:"url"`     // an http, https, ws or wss URL of a Service of the application
+	TCP     string            `yaml:"tcp"`     // host:port, in place of a URL
+	GRPC    string            `yaml:"grpc"`    // host:port of a server with a health service, or with call, in place of a URL
+	Service string            `yaml:"service"` // with grpc: what the health service is asked for; default: the whole server
+	Method  string            `yaml:"method"`  // default: GET
+	Headers map[string]Header `yaml:"headers"` // each is a text, or comes from a Secret; with call: metadata
+	Body    string            `yaml:"body"`    // of the request; with tcp: what is sent; with call: the message, as JSON
+	Expect  Expect            `yaml:"expect"`  // the good answer
+	TLS     *TLS              `yaml:"tls"`     // how the certificate of an https URL is verified
+	Behind  []string          `yaml:"behind"`  // Services to which the pods of that Service, a proxy, send requests on
+	Rate    float64           `yaml:"rate"`    // in requests a second on each lane; default: 50
+	Lanes   []string          `yaml:"lanes"`   // how connections are used; default: fresh (a new one for each request) and reused
+
+	Send        string `yaml:"send"`        // with a ws or wss URL: the message, which one message must answer; default: none, and a new connection is a good answer
+	Call        Call   `yaml:"call"`        // with grpc: a method with one message and one answer, such as orders.v1.Orders/Get, in place of the health service
+	Descriptors string `yaml:"descriptors"` // with call: a file of 'protoc --descriptor_set_out --include_imports'; default: the server's reflection service is asked
 }
 
 // TLS says how the certificate of an https URL is verified.

@@ -7,14 +7,13 @@ import (
 	"strings"
 
 	"google.golang.org/genproto/googleapis/rpc/code"
-	"google.golang.org/grpc/codes"
 )
 
 // OK is the status of a gRPC call that succeeded.
 const OK = "OK"
 
-// CodeName is the name of a status of gRPC, such as NOT_FOUND; empty: there is none.
-func CodeName(c codes.Code) string { return code.Code_name[int32(c)] }
+// CodeName is the name of a status of gRPC by its number, such as NOT_FOUND; empty: there is none.
+func CodeName(number int32) string { return code.Code_name[number] }
 
 // CodeNames are the names of all statuses of gRPC, in the order of their numbers.
 func CodeNames() (names []string) {

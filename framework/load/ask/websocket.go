@@ -60,6 +60,9 @@ func openSocket(ctx context.Context, over Link, q Question, until time.Time) (Co
 	header := q.Opening.Header.Clone()
 	header.Set("Host", q.Opening.Host)
 	made, answer, err := d.DialContext(ctx, q.Opening.URL.String(), header)
+	if answer != nil {
+		_ = answer.Body.Close() // it is in memory
+	}
 	if err != nil {
 		_ = over.Close()
 		if answer != nil && answer.StatusCode != http.StatusSwitchingProtocols {
@@ -71,7 +74,6 @@ func openSocket(ctx context.Context, over Link, q Question, until time.Time) (Co
 		}
 		return nil, r
 	}
-	_ = answer.Body.Close() // it is empty
 	made.SetReadLimit(maxMessageBytes)
 	s := &socket{Conn: made, over: over, answers: make(chan []byte, 1), ended: make(chan struct{}), closing: make(chan struct{})}
 	go s.read()
@@ -80,7 +82,7 @@ func openSocket(ctx context.Context, over Link, q Question, until time.Time) (Co
 
 // read reads messages until the connection ends.
 func (s *socket) read() {
-	defer s.Conn.Close() //nolint:errcheck // it has ended
+	defer func() { _ = s.Conn.Close() }() // it has ended
 	defer close(s.ended)
 	for {
 		_, message, err := s.NextReader()
@@ -233,5 +235,5 @@ func (s *socket) Close() {
 	until := time.Now().Add(partingLimit)
 	_ = s.over.SetReadDeadline(until)
 	frame := websocket.FormatCloseMessage(websocket.CloseNormalClosure, "")
-	go s.WriteControl(websocket.CloseMessage, frame, until) //nolint:errcheck // the connection is closed in any case
+	go func() { _ = s.WriteControl(websocket.CloseMessage, frame, until) }() // the connection is closed in any case
 }

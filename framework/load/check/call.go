@@ -10,8 +10,6 @@ import (
 	"strconv"
 	"strings"
 
-	"google.golang.org/grpc/codes"
-
 	"github.com/holdfast-ha/holdfast/framework/load/request"
 	"github.com/holdfast-ha/holdfast/framework/load/unary"
 	"github.com/holdfast-ha/holdfast/workloads/expect"
@@ -77,8 +75,8 @@ func (c *call) codes() []string {
 // code is the name of the status of the last answer.
 func (c *call) code() string {
 	told := c.told.Get(statusHeader)
-	if n, err := strconv.ParseUint(told, 10, 32); err == nil {
-		return cmp.Or(expect.CodeName(codes.Code(n)), told)
+	if n, err := strconv.ParseInt(told, 10, 32); err == nil {
+		return cmp.Or(expect.CodeName(int32(n)), told)
 	}
 	return fmt.Sprintf("%.20q", told)
 }

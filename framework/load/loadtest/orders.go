@@ -18,6 +18,8 @@ import (
 	"google.golang.org/protobuf/types/descriptorpb"
 	"google.golang.org/protobuf/types/dynamicpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/holdfast-ha/holdfast/framework/poll"
 )
 
 // OrdersSet is the descriptor set of a service orders.v1.Orders, and of what it imports. Get takes an id and answers with an Order;
@@ -116,7 +118,7 @@ func order(ctx context.Context, asked *dynamicpb.Message, get protoreflect.Metho
 		told, _ := metadata.FromIncomingContext(ctx)
 		return nil, status.Error(codes.PermissionDenied, "not with "+strings.Join(told.Get("authorization"), ","))
 	case 700:
-		time.Sleep(5 * time.Millisecond)
+		_ = poll.Pass(ctx, 5*time.Millisecond) // nobody ends it
 	case 900:
 		<-ctx.Done()
 		return nil, ctx.Err()

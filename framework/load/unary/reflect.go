@@ -49,7 +49,7 @@ func (s Server) Method(ctx context.Context, name string) (*Method, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer c.Close() //nolint:errcheck // all answers are there
+	defer func() { _ = c.Close() }() // all answers are there
 	ctx, cancel := context.WithTimeout(metadata.NewOutgoingContext(ctx, metadata.New(s.Metadata)), askLimit)
 	defer cancel()
 	for _, stream := range streams {
@@ -73,13 +73,13 @@ func describe(ctx context.Context, c *grpc.ClientConn, stream, service, name str
 		return nil, err
 	}
 	q := questions{opened}
-	defer opened.CloseSend() //nolint:errcheck // there is no further question
+	defer func() { _ = opened.CloseSend() }() // there is no further question
 	services, err := q.services()
 	if err != nil {
 		return nil, err
 	}
 	set, err := q.files(service)
-	if none := (*noAnswer)(nil); errors.As(err, &none) {
+	if _, unknown := errors.AsType[*noAnswer](err); unknown {
 		return nil, fmt.Errorf("the server has no service %s: it has %s", service, list(services))
 	}
 	if err != nil {

@@ -148,8 +148,9 @@ func v1(s *grpc.Server, files *protoregistry.Files) {
 	grpc_reflection_v1.RegisterServerReflectionServer(s, reflection.NewServerV1(reflection.ServerOptions{Services: s, DescriptorResolver: files}))
 }
 
+// alpha is what older servers have.
 func alpha(s *grpc.Server, files *protoregistry.Files) {
-	grpc_reflection_v1alpha.RegisterServerReflectionServer(s, reflection.NewServer(reflection.ServerOptions{Services: s, DescriptorResolver: files})) //nolint:staticcheck // what old servers have
+	grpc_reflection_v1alpha.RegisterServerReflectionServer(s, reflection.NewServer(reflection.ServerOptions{Services: s, DescriptorResolver: files}))
 }
 
 // lean answers with one file at a time, as some servers do, and leaves out those that it is told to.
