@@ -56,18 +56,22 @@ type Chart struct {
 // Probe is a request that is sent again and again, and the answer that is good.
 type Probe struct {
 	Name    string            `yaml:"name"`    // stands in reports; default: the name of the Service
-	URL     string            `yaml:"url"`     // an http or https URL of a Service of the application
+	URL     string            `yaml:"url"`     // an http, https, ws or wss URL of a Service of the application
 	TCP     string            `yaml:"tcp"`     // host:port, in place of a URL
-	GRPC    string            `yaml:"grpc"`    // host:port of a server with a health service, in place of a URL
+	GRPC    string            `yaml:"grpc"`    // host:port of a server with a health service, or with call, in place of a URL
 	Service string            `yaml:"service"` // with grpc: what the health service is asked for; default: the whole server
 	Method  string            `yaml:"method"`  // default: GET
-	Headers map[string]Header `yaml:"headers"` // each is a text, or comes from a Secret
-	Body    string            `yaml:"body"`    // of the request; with tcp: what is sent
+	Headers map[string]Header `yaml:"headers"` // each is a text, or comes from a Secret; with call: metadata
+	Body    string            `yaml:"body"`    // of the request; with tcp: what is sent; with call: the message, as JSON
 	Expect  Expect            `yaml:"expect"`  // the good answer
 	TLS     *TLS              `yaml:"tls"`     // how the certificate of an https URL is verified
 	Behind  []string          `yaml:"behind"`  // Services to which the pods of that Service, a proxy, send requests on
 	Rate    float64           `yaml:"rate"`    // in requests a second on each lane; default: 50
 	Lanes   []string          `yaml:"lanes"`   // how connections are used; default: fresh (a new one for each request) and reused
+
+	Send        string `yaml:"send"`        // with a ws or wss URL: the message, which one message must answer; default: none, and a new connection is a good answer
+	Call        Call   `yaml:"call"`        // with grpc: a method with one message and one answer, such as orders.v1.Orders/Get, in place of the health service
+	Descriptors string `yaml:"descriptors"` // with call: a file of 'protoc --descriptor_set_out --include_imports'; default: the server's reflection service is asked
 }
 
 // TLS says how the certificate of an https URL is verified.
@@ -88,9 +92,7 @@ func Read(path string) (File, error) {
 	}
 	f.App.under(filepath.Dir(path))
 	for i := range f.Probes {
-		if t := f.Probes[i].TLS; t != nil && t.CA != "" && !filepath.IsAbs(t.CA) {
-			t.CA = filepath.Join(filepath.Dir(path), t.CA)
-		}
+		f.Probes[i].under(filepath.Dir(path))
 	}
 	return f, nil
 }
@@ -197,6 +199,14 @@ func (p Probe) of(n int) (made apptest.Probe, err error) {
 	switch {
 	case given != 1:
 		return made, fmt.Errorf("probe %d: want one of url, tcp and grpc", n+1)
+	case p.Call.Method != "" && p.GRPC == "", p.Descriptors != "" && p.Call.Method == "":
+		return made, fmt.Errorf("probe %d: call is for grpc, and descriptors are for call", n+1)
+	case p.Send != "" && !p.socket():
+		return made, fmt.Errorf("probe %d: send is for a ws or wss URL", n+1)
+	case p.Call.Method != "":
+		return p.call(n)
+	case p.socket():
+		return p.webSocket(n)
 	case p.GRPC != "":
 		if p.Method != "" || len(p.Headers) > 0 || p.Body != "" || !p.Expect.zero() || p.TLS != nil {
 			return made, fmt.Errorf("probe %d: a health check has no method, headers, body, expectation or TLS of its own", n+1)
@@ -213,6 +223,6 @@ func (p Probe) of(n int) (made apptest.Probe, err error) {
 		made = apptest.OfURL(p.URL, n)
 	}
 	made.Request = request.Request{Method: p.Method, Headers: texts(p.Headers), Body: p.Body}
-	made.Expect = p.Expect.answer()
-	return made, nil
+	made.Expect, err = p.Expect.answer(false)
+	return made, err
 }

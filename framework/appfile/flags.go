@@ -13,7 +13,7 @@ import (
 // Flags adds the flags with which a user makes the choice.
 func (c *Choice) Flags(flags *pflag.FlagSet) {
 	ManifestFlags(flags, &c.Sources, &c.Namespace)
-	flags.StringSliceVar(&c.URLs, "url", nil, "URL of a Service of the application that requests are sent to; can be repeated")
+	flags.StringSliceVar(&c.URLs, "url", nil, "URL of a Service of the application that requests are sent to (http, https, ws, wss, tcp); can be repeated")
 	flags.StringSliceVar(&c.Images, "image", nil, "archive with images of the application, or the name of an image; can be repeated")
 	flags.StringVar(&c.Pull, "pull", "",
 		"for images that are neither given nor in the local engine: "+PullMissing+" pulls them (default), "+PullNever+" asks no registry")

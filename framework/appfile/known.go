@@ -99,8 +99,10 @@ func wanted(t reflect.Type) string {
 	switch {
 	case t == duration:
 		return "a duration such as 2s or 500ms"
-	case reflect.PointerTo(t).Implements(unmarshaler):
+	case t == reflect.TypeFor[Header]():
 		return "a text, or fromSecret"
+	case reflect.PointerTo(t).Implements(unmarshaler):
+		return "a text"
 	}
 	switch t.Kind() {
 	case reflect.Slice:

@@ -13,9 +13,9 @@ import (
 
 // Expect is the good answer.
 type Expect struct {
-	Status   []int         `yaml:"status"`   // HTTP statuses of a good answer; default: 200
-	Contains string        `yaml:"contains"` // a text in the body
-	JSON     *JSON         `yaml:"json"`     // a value in a body of JSON
+	Status   []Status      `yaml:"status"`   // HTTP statuses of a good answer; default: 200; with call: statuses of gRPC; default: OK
+	Contains string        `yaml:"contains"` // a text in the body; with call: in the answer as JSON without spaces
+	JSON     *JSON         `yaml:"json"`     // a value in a body of JSON; with call: in the answer as JSON
 	Within   time.Duration `yaml:"within"`   // from the sending of the request to the end of the answer, at most 10s; an answer that comes later is late, and fails
 }
 
@@ -88,10 +88,21 @@ func (e Expect) zero() bool { return e.Contains == "" && e.textOnly() }
 // textOnly reports whether nothing but a text is expected.
 func (e Expect) textOnly() bool { return len(e.Status) == 0 && e.JSON == nil && e.Within == 0 }
 
-func (e Expect) answer() expect.Answer {
-	a := expect.Answer{Status: e.Status, Contains: e.Contains, Within: e.Within}
+// answer is the expected answer to requests over HTTP, or to gRPC calls.
+func (e Expect) answer(ofCall bool) (expect.Answer, error) {
+	a := expect.Answer{Contains: e.Contains, Within: e.Within}
+	for _, s := range e.Status {
+		switch {
+		case ofCall == (s.code == ""):
+			return a, fmt.Errorf("line %d, column %d: status %s: want one of %s", s.line, s.column, s, map[bool]string{true: "gRPC, such as OK", false: "HTTP, such as 200"}[ofCall])
+		case ofCall:
+			a.Codes = append(a.Codes, s.code)
+		default:
+			a.Status = append(a.Status, s.http)
+		}
+	}
 	if e.JSON != nil {
 		a.JSON = &expect.JSON{Path: e.JSON.Path, Equals: e.JSON.Equals}
 	}
-	return a
+	return a, nil
 }

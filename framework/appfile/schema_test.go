@@ -20,6 +20,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/appsource"
 	"github.com/holdfast-ha/holdfast/framework/apptest"
 	"github.com/holdfast-ha/holdfast/framework/load"
+	"github.com/holdfast-ha/holdfast/workloads/expect"
 )
 
 var update = flag.Bool("update", false, "rewrite the schema")
@@ -45,6 +46,10 @@ func (s schemas) of(t reflect.Type, path string) object {
 	switch {
 	case t == reflect.TypeFor[time.Duration]():
 		return object{"type": "string", "pattern": `^([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$`}
+	case t == reflect.TypeFor[appfile.Call]():
+		return object{"type": "string", "pattern": `^/?[A-Za-z_][A-Za-z0-9_.]*/[A-Za-z_][A-Za-z0-9_]*$`}
+	case t == reflect.TypeFor[appfile.Status]():
+		return object{"anyOf": []object{{"type": "integer", "minimum": 200, "maximum": 599}, {"type": "string", "enum": expect.CodeNames()}}}
 	case reflect.PointerTo(t).Implements(reflect.TypeFor[yaml.Unmarshaler]()):
 		return object{"anyOf": []object{{"type": value}, s.fields(t, path)}}
 	case t == reflect.TypeFor[*string]():
@@ -121,7 +126,7 @@ func comments(t *testing.T) map[string]string {
 }
 
 func lanes() (names []string) {
-	for _, l := range append(load.PlainLanes(), load.LaneTCP, load.LaneTCPKept) {
+	for _, l := range append(load.PlainLanes(), load.LaneTCP, load.LaneTCPKept, load.LaneWS, load.LaneWSKept) {
 		names = append(names, string(l))
 	}
 	return names

@@ -106,6 +106,9 @@ var known = map[int32][]string{
 func guess(s app.Service, w app.Workload) probe {
 	port := s.Ports[0]
 	address := fmt.Sprintf("%s:%d", s.Name, port.Port)
+	if why := saysWebSocket(port); why != "" {
+		return probe{why + " Nothing says at which path, and which message is answered: send and expect.", []string{"url: ws://" + address + "/", `# send: '{"type":"ping"}'`, "# expect: {contains: pong}"}}
+	}
 	c, number := container(w, port)
 	if c != nil && c.ReadinessProbe != nil {
 		switch h := c.ReadinessProbe.ProbeHandler; {
@@ -130,6 +133,19 @@ func guess(s app.Service, w app.Workload) probe {
 		return probe{fmt.Sprintf("Guessed from port %d. Nothing says which path answers with status 200.", port.Port), []string{"url: http://" + address + "/"}}
 	}
 	return probe{fmt.Sprintf("Nothing says what port %d answers. A connection that is accepted counts as an answer.", port.Port), []string{"tcp: " + address}}
+}
+
+// saysWebSocket is where a port says that it takes WebSockets; empty: it does not.
+//
+// Source: https://kubernetes.io/docs/concepts/services-networking/service/#application-protocol
+func saysWebSocket(port corev1.ServicePort) string {
+	switch {
+	case port.AppProtocol != nil && *port.AppProtocol == "kubernetes.io/ws":
+		return fmt.Sprintf("Port %d has appProtocol kubernetes.io/ws: WebSockets.", port.Port)
+	case port.Name == "ws" || port.Name == "websocket" || strings.HasPrefix(port.Name, "ws-"):
+		return fmt.Sprintf("Port %d is named %s: WebSockets.", port.Port, port.Name)
+	}
+	return ""
 }
 
 // container is the container that has a Service's port, and the port's number in the pod; nil: none declares it.

@@ -45,6 +45,18 @@ func TestGuesses(t *testing.T) {
 			workload("web", `{name: c, image: i}`) + service("web", "{port: 8080}"),
 			[]string{"Guessed from port 8080. Nothing says which path answers with status 200.", "url: http://web:8080/"},
 		},
+		"WebSockets by protocol": {
+			workload("chat", `{name: c, image: i, readinessProbe: {httpGet: {path: /healthz, port: 80}}}`) + service("chat", "{port: 80, appProtocol: kubernetes.io/ws}"),
+			[]string{"Port 80 has appProtocol kubernetes.io/ws: WebSockets.", "url: ws://chat:80/\n", "# send: "},
+		},
+		"WebSockets by name": {
+			workload("chat", `{name: c, image: i}`) + service("chat", "{name: ws-chat, port: 8080}"),
+			[]string{"Port 8080 is named ws-chat: WebSockets.", "url: ws://chat:8080/\n"},
+		},
+		"no WebSockets": {
+			workload("chat", `{name: c, image: i}`) + service("chat", "{name: wsgi, port: 8080, appProtocol: http}"),
+			[]string{"url: http://chat:8080/"},
+		},
 		"nothing": {
 			workload("db", `{name: c, image: i}`) + service("db", "{port: 5432}"),
 			[]string{"Nothing says what port 5432 answers.", "tcp: db:5432"},

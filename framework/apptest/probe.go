@@ -46,7 +46,11 @@ func (p Probe) lanesOf() []history.Lane {
 		return []history.Lane{load.LaneTCP}
 	case strings.HasPrefix(p.URL, "tcp:"):
 		return []history.Lane{load.LaneTCP, load.LaneTCPKept}
-	case p.Expect.Serving:
+	case p.socket() && p.Request.Body == "":
+		return []history.Lane{load.LaneWS}
+	case p.socket():
+		return []history.Lane{load.LaneWS, load.LaneWSKept}
+	case p.Expect.Serving, p.Request.Call != nil:
 		return load.PlainLanes(load.Multiplexed) // gRPC is HTTP/2
 	}
 	return load.PlainLanes()
@@ -67,6 +71,19 @@ func OfHealth(address, service string, n int) Probe {
 	p := OfURL("http://"+address+request.HealthPath, n)
 	p.Request, p.Expect = request.Health(service), expect.Answer{Serving: true}
 	return p
+}
+
+// OfCall is the probe of a gRPC server at host:port by a method that takes one message and answers with one. The message is JSON, and headers
+// are the call's metadata.
+func OfCall(address string, call request.Call, message string, headers map[string]string, n int) Probe {
+	p := OfURL("http://"+address+call.Path(), n)
+	p.Request = call.Of(message, headers)
+	return p
+}
+
+// socket reports whether the probe's requests are messages over WebSockets.
+func (p Probe) socket() bool {
+	return strings.HasPrefix(p.URL, "ws:") || strings.HasPrefix(p.URL, "wss:")
 }
 
 var probeName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]*[a-z0-9])?$`)
@@ -96,7 +113,7 @@ func (p Probe) validate(a app.App) error {
 		return fmt.Errorf("probe %q: want a name of lower-case letters, digits and dashes", p.Name)
 	case err != nil:
 		return fmt.Errorf("probe %s: %w", p.Name, err)
-	case !slices.Contains([]string{"http", "https", "tcp"}, u.Scheme) || u.Host == "":
+	case !slices.Contains([]string{"http", "https", "ws", "wss", "tcp"}, u.Scheme) || u.Host == "":
 		return fmt.Errorf("probe %s: %q is no URL of a Service: want one such as http://web.%s/", p.Name, p.URL, a.Namespace)
 	case u.Scheme == "tcp" && u.Port() == "":
 		return fmt.Errorf("probe %s: %q has no port", p.Name, p.URL)
@@ -110,6 +127,9 @@ func (p Probe) validate(a app.App) error {
 		}
 	}
 	if err := p.expected().Validate(); err != nil {
+		return fmt.Errorf("probe %s: %w", p.Name, err)
+	}
+	if err := p.Request.Validate(); err != nil {
 		return fmt.Errorf("probe %s: %w", p.Name, err)
 	}
 	if err := p.secretsThere(a); err != nil {

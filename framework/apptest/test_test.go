@@ -300,6 +300,9 @@ func TestProbesOfOtherProtocols(t *testing.T) {
 		"a connection": {apptest.OfURL("tcp://web:80", 0), []string{"tcp", "control"}},
 		"a question":   {apptest.Probe{Name: "redis", URL: "tcp://web:80", Request: request.Request{Body: "PING\r\n"}, Expect: expect.Answer{Contains: "+PONG"}}, []string{"tcp", "tcp-kept", "control"}},
 		"gRPC":         {apptest.OfHealth("web:80", "orders", 0), []string{"h2c", "control"}},
+		"a gRPC call":  {apptest.OfCall("web:80", request.Call{Method: "orders.v1.Orders/Get"}, "{}", nil, 0), []string{"h2c", "control"}},
+		"a WebSocket":  {apptest.OfURL("ws://web/socket", 0), []string{"ws", "control"}},
+		"messages":     {apptest.Probe{Name: "chat", URL: "wss://web:80/socket", Request: request.Request{Body: "ping"}, Expect: expect.Answer{Contains: "pong"}}, []string{"ws", "ws-kept", "control"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			specs, _, err := apptest.Test{App: a, Probes: []apptest.Probe{test.probe}, Faults: []string{"rollout"}}.Scenarios()
@@ -317,5 +320,14 @@ func TestProbesOfOtherProtocols(t *testing.T) {
 	}
 	if _, _, err := (apptest.Test{App: a, Probes: []apptest.Probe{apptest.OfURL("tcp://web", 0)}}).Scenarios(); err == nil || !strings.Contains(err.Error(), "has no port") {
 		t.Errorf("TCP without a port: %v", err)
+	}
+	wrong := apptest.OfURL("ws://web/", 0)
+	wrong.Lanes = []history.Lane{history.LaneReused}
+	if _, _, err := (apptest.Test{App: a, Probes: []apptest.Probe{wrong}}).Scenarios(); err == nil || !strings.Contains(err.Error(), `lane "reused": want one of ["ws"]`) {
+		t.Errorf("a WebSocket on a lane of HTTP: %v", err)
+	}
+	call := apptest.OfCall("web:80", request.Call{Method: "Get"}, "", nil, 0)
+	if _, _, err := (apptest.Test{App: a, Probes: []apptest.Probe{call}}).Scenarios(); err == nil || !strings.Contains(err.Error(), `probe web: "Get" is no method`) {
+		t.Errorf("a call of no method: %v", err)
 	}
 }

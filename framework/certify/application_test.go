@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/historytest"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 	"github.com/holdfast-ha/holdfast/reports"
@@ -23,6 +24,11 @@ func shop() *certificate.Application {
 	}
 }
 
+// ofShop makes a record that of the application.
+func ofShop(b *historytest.Builder) *historytest.Builder {
+	return b.Header(func(h *history.Header) { h.Scenario = ApplicationScenario })
+}
+
 // withShop stores the run of an application beside three runs in which all held.
 func withShop(t *testing.T, f found) Input {
 	t.Helper()
@@ -35,7 +41,7 @@ func withShop(t *testing.T, f found) Input {
 			failing(f.record)
 		}
 	}
-	f.record.Header(func(h *history.Header) { h.Scenario = ApplicationScenario })
+	ofShop(f.record)
 	stored(t, in.ApplicationRun, from, f)
 	return in
 }

@@ -318,6 +318,8 @@ func TestGoldenCertificate(t *testing.T) {
 		after:   map[string]found{"chaos/drain": violated, "chaos/rollback": unknown, "chaos/kill": {notSupported: "Specified qdisc kind is unknown here"}},
 		upgrade: found{outcome: verdict.Violated, record: failing(upgraded()).Gap("pods", 20*sec, 21*sec)},
 	})
+	in.Application, in.ApplicationRun = shop(), filepath.Join(in.Dir, "application")
+	stored(t, in.ApplicationRun, from, found{name: ApplicationScenario, outcome: verdict.Violated, record: failing(ofShop(upgraded()))})
 	in.Planted = "endpoints are removed late by kube-proxy"
 	in.Failure = &certificate.Failure{Step: "drain", Node: "w3", Why: `failed calling webhook "guard.example.com"`}
 	in.Deprecations = []certificate.Deprecation{{Object: "Endpoints backend", API: "v1", Message: "v1 Endpoints is deprecated in v1.33+", After: true}}

@@ -135,7 +135,7 @@ func (s *bidiStream) outcomeOf(err error) history.Outcome {
 		at = outcome.Reading
 	}
 	found := history.Other
-	if why := s.conn.end(); why != nil {
+	if why := s.conn.Broke(); why != nil {
 		found = outcome.Of(why, at)
 	}
 	if found == history.Other { // for example a close frame with another code
@@ -157,8 +157,8 @@ func (s *bidiStream) refused(row *history.Request) {
 	switch {
 	case s.status != 0:
 		row.Outcome, row.Status, row.Err = history.BadStatus, s.status, "status "+strconv.Itoa(s.status)
-	case s.conn != nil && s.conn.end() != nil:
-		if o := outcome.Of(s.conn.end(), at); o != history.Other {
+	case s.conn != nil && s.conn.Broke() != nil:
+		if o := outcome.Of(s.conn.Broke(), at); o != history.Other {
 			row.Outcome = o
 		}
 	}

@@ -236,7 +236,7 @@ func TestANoticeIsNoEnd(t *testing.T) {
 	}
 }
 
-// A close frame with a code other than orderlyEnds is no orderly end.
+// A close frame with a code other than ask.Orderly is no orderly end.
 func TestOtherCloseCodesAreFailures(t *testing.T) {
 	got := converse(t, LaneSocket, 3, func(s heldConn, n int) {
 		id, _ := s.receive()

@@ -83,8 +83,11 @@ func (c *conn) Write(b []byte) (int, error) {
 // call.
 func (c *conn) breaks(err error) { c.broke.CompareAndSwap(nil, &err) }
 
-// end returns how the connection broke; nil if it did not, or not yet.
-func (c *conn) end() error {
+// NetConn is the connection below.
+func (c *conn) NetConn() net.Conn { return c.Conn }
+
+// Broke returns how the connection broke; nil if it did not, or not yet.
+func (c *conn) Broke() error {
 	if err := c.broke.Load(); err != nil {
 		return *err
 	}

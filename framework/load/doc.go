@@ -17,6 +17,8 @@
 //     stalls. On held connections messages go both ways. A message fails if its answer is skipped, or stalls, or is missing when
 //     the connection ends. A connection that closes without a close message is a failure, too. Reconnecting after the server
 //     asked for it is not.
+//   - Servers that are not holdfast's own have lanes of their own where HTTP does not reach: ForeignLanes, over TCP and WebSocket (package
+//     ask). A unary gRPC call is a request on the lane of HTTP/2, whose message is made of JSON by descriptors (package unary).
 //   - All lanes detect the same misbehaviours of servers, except those that their protocol rules out:
 //     TestLanesTellMisbehavioursApart has the table.
 //

@@ -55,7 +55,7 @@ func (s *callSender) failedUnderWay(told *status.Status, at outcome.Stage) {
 	var why error
 	switch undone := s.through.undone.Load(); {
 	case s.call.last != nil:
-		why = s.call.last.end()
+		why = s.call.last.Broke()
 	case undone != nil:
 		why = undone.error
 		s.row.Addr = dialled(why)

@@ -168,6 +168,14 @@ func (l *lane) serve(first dueRequest) {
 	}
 }
 
+// inTime makes a row that of a good answer, which now is there, unless it came late.
+func (l *lane) inTime(row *history.Request) {
+	row.Outcome = history.OK
+	if within := l.Expect.Within; within > 0 && l.record.now()-row.Sent > within {
+		row.Outcome, row.Err = history.Late, "the answer came later than "+within.String()
+	}
+}
+
 // skip records a request that is not sent.
 func (l *lane) skip(k uint64, due history.Offset, why string) {
 	l.record.add(&history.Request{

@@ -47,17 +47,34 @@ var Lanes = []LaneKind{
 	{Name: LaneStream, Protocol: "lines of text after an HTTP/1.1 upgrade", Connections: Held, EndsAtGateway: true, Rate: 40, Server: backend.Stream, connect: newStreams},
 	{Name: LaneH2C, Protocol: "HTTP/2 without TLS", Connections: Multiplexed, Rate: 40, connect: newH2C},
 	{Name: LaneGRPC, Protocol: "gRPC", Connections: Multiplexed, EndsAtGateway: true, Rate: 30, Server: backend.GRPC, connect: newChannels},
-	{Name: LaneSocket, Protocol: "WebSocket", Connections: Held, EndsAtGateway: true, Rate: 40, Server: backend.WebSocket, connect: newWebSockets},
+	{Name: LaneSocket, Protocol: protocolSocket, Connections: Held, EndsAtGateway: true, Rate: 40, Server: backend.WebSocket, connect: newWebSockets},
 	{Name: history.LaneControl, Protocol: "HTTP/1.1", Connections: Pooled, Rate: 20, DefaultRate: 20, connect: newPooled},
 }
 
 // ForeignLanes are lanes to servers of users' applications that the sample backend does not answer.
 var ForeignLanes = []LaneKind{
-	{Name: LaneTCP, Protocol: protocolTCP, Connections: PerRequest, EndsAtGateway: true, connect: newTCP},
-	{Name: LaneTCPKept, Protocol: protocolTCP, Connections: Held, EndsAtGateway: true, connect: newTCPKept},
+	{Name: LaneTCP, Protocol: protocolTCP, Connections: PerRequest, EndsAtGateway: true, connect: newAsksFresh},
+	{Name: LaneTCPKept, Protocol: protocolTCP, Connections: Held, EndsAtGateway: true, connect: newAsks},
+	{Name: LaneWS, Protocol: protocolSocket, Connections: PerRequest, EndsAtGateway: true, connect: newAsksFresh},
+	{Name: LaneWSKept, Protocol: protocolSocket, Connections: Held, EndsAtGateway: true, connect: newAsks},
 }
 
-const protocolTCP = "TCP"
+const (
+	protocolTCP    = "TCP"
+	protocolSocket = "WebSocket"
+)
+
+// schemes are those of the lane's targets.
+func (k LaneKind) schemes() []string {
+	switch {
+	case k.Server != nil:
+	case k.Protocol == protocolTCP:
+		return []string{"tcp"}
+	case k.Protocol == protocolSocket:
+		return []string{"ws", "wss"}
+	}
+	return []string{"http", "https"}
+}
 
 // KindOf returns a lane's row of Lanes or ForeignLanes. The name of a lane may end with that of a probe: see history.Lane.
 func KindOf(name history.Lane) (LaneKind, bool) {

@@ -137,9 +137,8 @@ func (l Lane) validate() error {
 		return nil
 	}
 	u, err := url.Parse(l.Target)
-	raw := kind.Protocol == protocolTCP
-	if err != nil || u.Host == "" || raw != (u.Scheme == "tcp") || !raw && u.Scheme != "http" && u.Scheme != "https" {
-		return fmt.Errorf("target %q is no %s URL", l.Target, map[bool]string{true: "tcp", false: "http"}[raw])
+	if err != nil || u.Host == "" || !slices.Contains(kind.schemes(), u.Scheme) {
+		return fmt.Errorf("target %q is no %s URL", l.Target, kind.schemes()[0])
 	}
 	if kind.Connections == Multiplexed && u.Scheme == "https" {
 		return fmt.Errorf("target %q: HTTP/2 with TLS is not supported", l.Target)

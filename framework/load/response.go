@@ -16,13 +16,7 @@ func (s *httpSender) receive(r *http.Response) {
 	s.fillResponse(r)
 	body, err := s.readBody(r.Body)
 	_ = r.Body.Close() // reading has reported any error
-	if h, is := s.check.(*check.Health); is {
-		h.Trailer = r.Trailer
-		if len(h.Trailer) == 0 { // an error without a message comes in the head
-			h.Trailer = r.Header
-		}
-	}
-	s.outcome(body, err)
+	s.outcome(r, body, err)
 }
 
 // fillResponse takes the response's head into the row, and stores the server in the connection before another request can use
@@ -75,9 +69,9 @@ func (s *httpSender) readBody(r io.Reader) ([]byte, error) {
 }
 
 // outcome sets the outcome of a request that has a response.
-func (s *httpSender) outcome(body []byte, err error) {
-	if !s.check.GoodStatus(s.row.Status) {
-		s.row.Outcome, s.row.Err = history.BadStatus, "status "+strconv.Itoa(s.row.Status)
+func (s *httpSender) outcome(r *http.Response, body []byte, err error) {
+	if bad := s.check.BadStatus(r.StatusCode, r.Header, r.Trailer); bad != "" {
+		s.row.Outcome, s.row.Err = history.BadStatus, bad
 		return
 	}
 	switch {
@@ -92,12 +86,8 @@ func (s *httpSender) outcome(body []byte, err error) {
 		s.row.Outcome, s.row.Err = history.WrongBody, differs
 		return
 	}
-	s.row.Outcome = history.OK
-	switch within := s.lane.Expect.Within; {
-	case s.attempts > 1:
+	if s.lane.inTime(&s.row); s.attempts > 1 {
 		s.masked()
-	case within > 0 && s.lane.record.now()-s.row.Sent > within:
-		s.row.Outcome, s.row.Err = history.Late, "the answer came later than "+within.String()
 	}
 }
 

@@ -39,7 +39,7 @@ type httpSender struct {
 }
 
 func (h *httpTransport) sender(l *lane) sender {
-	s := &httpSender{lane: l, through: h, check: check.New(l.Expect, l.Request.Private(), l.worker, l.Lane.Lane), echo: l.Expect.Echo(), body: make([]byte, 0, 512), deadline: &deadline.Deadline{}}
+	s := &httpSender{lane: l, through: h, check: check.New(l.Expect, l.Request, l.worker, l.Lane.Lane), echo: l.Expect.Echo(), body: make([]byte, 0, 512), deadline: &deadline.Deadline{}}
 	s.renew()
 	return s
 }
@@ -145,8 +145,8 @@ func (s *httpSender) fail(err error, at outcome.Stage) {
 		err = cause // HTTP/2 does not return the cause
 	}
 	s.row.Outcome, s.row.Err = outcome.Of(err, at), outcome.Text(err)
-	if o := s.row.Outcome; (o == history.Other || o == history.ClosedEarly) && s.last != nil && s.last.end() != nil {
-		s.row.Outcome = outcome.Of(s.last.end(), at)
+	if o := s.row.Outcome; (o == history.Other || o == history.ClosedEarly) && s.last != nil && s.last.Broke() != nil {
+		s.row.Outcome = outcome.Of(s.last.Broke(), at)
 	}
 	if s.row.Outcome == history.Unsent {
 		s.row.Sent = 0

@@ -50,8 +50,8 @@ func infer(row *history.Request, from *conn) {
 // masked returns the text of a masked request: how its first connection ended, and which pod answered in the end.
 func masked(first *conn, pod string) string {
 	how := "broke"
-	if first != nil && first.end() != nil {
-		how = outcome.Text(first.end())
+	if first != nil && first.Broke() != nil {
+		how = outcome.Text(first.Broke())
 	}
 	text := fmt.Sprintf("silently sent again by the client library, because its connection ended (%s)", how)
 	if pod == "" {

@@ -2,26 +2,21 @@ package load
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
-	"slices"
 	"time"
 
 	"github.com/gorilla/websocket"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/load/ask"
 	"github.com/holdfast-ha/holdfast/workloads/backend"
 )
 
 // LaneSocket is WebSocket messages, on connections that are kept as long as possible.
 const LaneSocket history.Lane = "websocket"
-
-// orderlyEnds are the close codes of an orderly end.
-// Source: https://www.rfc-editor.org/rfc/rfc6455#section-7.4.1
-var orderlyEnds = []int{websocket.CloseNormalClosure, websocket.CloseGoingAway, websocket.CloseServiceRestart}
 
 // webSocket carries messages over a WebSocket. The library is a dependency of client-go; the only thing it does on its own is
 // to answer pings and close frames.
@@ -52,7 +47,7 @@ func openWebSocket(ctx context.Context, c *conn, target string) (messageConn, in
 func (s webSocket) receive() (string, error) {
 	_, message, err := s.NextReader()
 	if err != nil {
-		if told, ok := errors.AsType[*websocket.CloseError](err); ok && slices.Contains(orderlyEnds, told.Code) {
+		if ask.Orderly(err) {
 			return "", fmt.Errorf("%w: %w", errCloseMessage, err)
 		}
 		return "", err

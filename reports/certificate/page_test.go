@@ -68,6 +68,8 @@ func TestPageEscapes(t *testing.T) {
 		Scenarios: []Scenario{{Name: evil, Claim: evil, Before: side, After: side, Differences: []Difference{{What: evil, Before: evil, After: evil}}}},
 		Upgrade: Upgrade{Side: side, Steps: []Step{{What: evil, Node: evil, From: evil, To: evil, Result: evil, Error: evil}}, WatchGaps: []Gap{{What: evil, Why: evil}},
 			Budgets: []Budget{{Namespace: evil, Name: evil, MinAvailable: evil}}},
+		Application: &Application{Name: evil, Source: evil, Digest: evil, Images: []string{evil}, Probes: []ApplicationProbe{{Name: evil, URL: evil}}, Result: evil,
+			Reasons: []string{evil}, Upgrade: Upgrade{Side: side}},
 		Skipped: []NotTried{{evil, evil}}, NotSupported: []NotTried{{evil, evil}}, Failure: &Failure{evil, evil, evil, evil}, Deprecations: []Deprecation{{Object: evil, API: evil, Message: evil}},
 	}
 	page := string(written(t, WriteHTML, c))
@@ -100,7 +102,7 @@ func TestPageInABrowser(t *testing.T) {
 	}
 	w, url := pagetest.Open(ctx, t, page)
 	const boxes = `[...document.querySelectorAll(%)].filter((e) => e.getBoundingClientRect().width > 0).length`
-	for what, want := range map[string]int{`".steps rect.done"`: 4, `"#reasons li"`: len(sample(t).Reasons), `".features .badge"`: 3, `".sides .badge"`: 8} {
+	for what, want := range map[string]int{`"#upgrade .steps rect.done"`: 4, `"#application .steps rect.done"`: 4, `"#reasons li"`: len(sample(t).Reasons), `".features .badge"`: 3, `".sides .badge"`: 8} {
 		if got := pagetest.Evaluate[int](ctx, t, strings.Replace(boxes, "%", what, 1)); got != want {
 			t.Errorf("%d %s are drawn, want %d", got, what, want)
 		}

@@ -279,5 +279,5 @@ func Port(u *url.URL) string {
 	if p := u.Port(); p != "" {
 		return p
 	}
-	return map[string]string{"http": "80", "https": "443"}[u.Scheme]
+	return map[string]string{"http": "80", "https": "443", "ws": "80", "wss": "443"}[u.Scheme]
 }

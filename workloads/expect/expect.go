@@ -23,6 +23,8 @@ const (
 type Answer struct {
 	// Status lists the HTTP statuses of a good answer.
 	Status []int `json:"status,omitempty"`
+	// Codes lists the statuses of good answers to gRPC calls, by their names; none: OK. Contains and JSON are then about the answer as JSON.
+	Codes []string `json:"codes,omitempty"`
 	// Contains is a text in the body of a good answer; empty: any body is good.
 	Contains string `json:"contains,omitempty"`
 	// JSON is a value in the body of a good answer; nil: the body need not be JSON.
@@ -37,7 +39,7 @@ type Answer struct {
 
 // Echo reports whether the sample backend's answer is expected.
 func (a Answer) Echo() bool {
-	return len(a.Status) == 0 && a.Contains == "" && a.JSON == nil && a.Within == 0 && !a.Serving
+	return len(a.Status) == 0 && len(a.Codes) == 0 && a.Contains == "" && a.JSON == nil && a.Within == 0 && !a.Serving
 }
 
 // Validate returns an error for an answer that no server could give, and for one that any server would.
@@ -60,8 +62,9 @@ func (a Answer) Validate() error {
 		return fmt.Errorf("expect an answer within %s: want at most %s", a.Within, MaxWithin)
 	}
 	if a.JSON != nil {
-		_, err := a.JSON.Compile()
-		return err
+		if _, err := a.JSON.Compile(); err != nil {
+			return err
+		}
 	}
-	return nil
+	return a.validateCodes()
 }

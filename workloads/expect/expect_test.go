@@ -31,7 +31,13 @@ func TestValidate(t *testing.T) {
 		"in a long time":        {Answer{Status: []int{200}, Within: MaxWithin + 1}, "expect an answer within 10.000000001s: want at most 10s"},
 		"no final status":       {Answer{Status: []int{200, 101}}, "expect status 101: want 200 to 599"},
 		"no status at all":      {Answer{Status: []int{600}}, "expect status 600: want 200 to 599"},
-		"a long text":           {Answer{Status: []int{200}, Contains: strings.Repeat("x", MaxContains+1)}, "expect a text of 4097 bytes in the body: want at most 4096"},
+		"statuses of gRPC":      {Answer{Status: []int{200}, Codes: []string{"OK", "NOT_FOUND"}}, ""},
+		"a text of a call":      {Answer{Status: []int{200}, Codes: []string{"OK"}, Contains: "ok"}, ""},
+		"no status of gRPC": {Answer{Status: []int{200}, Codes: []string{"NotFound"}}, `expect gRPC status "NotFound": want one of OK, CANCELLED, UNKNOWN, ` +
+			"INVALID_ARGUMENT, DEADLINE_EXCEEDED, NOT_FOUND, ALREADY_EXISTS, PERMISSION_DENIED, RESOURCE_EXHAUSTED, FAILED_PRECONDITION, ABORTED, " +
+			"OUT_OF_RANGE, UNIMPLEMENTED, INTERNAL, UNAVAILABLE, DATA_LOSS, UNAUTHENTICATED"},
+		"a text of an error": {Answer{Status: []int{200}, Codes: []string{"NOT_FOUND"}, Contains: "ok"}, "expect gRPC status NOT_FOUND and a content: only an answer with status OK has a content"},
+		"a long text":        {Answer{Status: []int{200}, Contains: strings.Repeat("x", MaxContains+1)}, "expect a text of 4097 bytes in the body: want at most 4096"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -32,7 +32,9 @@ var ErrLongBody = errors.New("the body goes on after " + strconv.Itoa(MaxPartByt
 type Checker interface {
 	// Request returns the ID that request k carries; empty: none.
 	Request(k uint64) (id string)
-	GoodStatus(status int) bool
+	// BadStatus describes a status that is not the expected one; empty: it is. It gets the header and, of a body that was read to its end,
+	// the trailer.
+	BadStatus(status int, header, trailer http.Header) string
 	// Part gets MaxPartBytes of a body that goes on, and returns how many of the last bytes it wants again before the next part.
 	// An error means that the body cannot be the expected one.
 	Part(body []byte) (keep int, err error)
@@ -41,8 +43,11 @@ type Checker interface {
 }
 
 // New checks the answers to a worker's requests on a lane. Of private answers nothing is quoted: they may repeat what a request carried.
-func New(want expect.Answer, private bool, worker string, lane history.Lane) Checker {
+func New(want expect.Answer, asked request.Request, worker string, lane history.Lane) Checker {
+	private := asked.Private()
 	switch {
+	case asked.Call != nil:
+		return newCall(want, asked)
 	case want.Echo():
 		return NewEcho(worker, lane)
 	case want.Serving:
@@ -76,7 +81,16 @@ func (c *status) Request(uint64) string {
 	return ""
 }
 
-func (c *status) GoodStatus(status int) bool { return slices.Contains(c.want.Status, status) }
+// BadStatus implements Checker.
+func (c *status) BadStatus(status int, _, _ http.Header) string { return notOf(c.want.Status, status) }
+
+// notOf describes a status that is none of the expected ones.
+func notOf(want []int, status int) string {
+	if slices.Contains(want, status) {
+		return ""
+	}
+	return "status " + strconv.Itoa(status)
+}
 
 func (c *status) Part(body []byte) (keep int, err error) {
 	c.found = c.found || bytes.Contains(body, []byte(c.want.Contains))
@@ -111,8 +125,10 @@ func (c *Echo) Request(k uint64) (id string) {
 	return id
 }
 
-// GoodStatus implements Checker.
-func (c *Echo) GoodStatus(status int) bool { return status == http.StatusOK }
+// BadStatus implements Checker.
+func (c *Echo) BadStatus(status int, _, _ http.Header) string {
+	return notOf([]int{http.StatusOK}, status)
+}
 
 // Part implements Checker.
 func (c *Echo) Part([]byte) (int, error) { return 0, ErrLongBody }
@@ -127,26 +143,35 @@ func (c *Echo) Wrong(body []byte) string {
 
 // Health expects that a gRPC health check says SERVING.
 type Health struct {
-	// Trailer is that of the last answer, or its header if it has no trailer.
-	Trailer http.Header
+	told http.Header // what tells how the last call ended
 }
 
 // Request implements Checker.
 func (c *Health) Request(uint64) string {
-	c.Trailer = nil
 	return ""
 }
 
-// GoodStatus implements Checker.
-func (c *Health) GoodStatus(status int) bool { return status == http.StatusOK }
+// BadStatus implements Checker.
+func (c *Health) BadStatus(status int, header, trailer http.Header) string {
+	c.told = ending(header, trailer)
+	return notOf([]int{http.StatusOK}, status)
+}
+
+// ending is what tells how a gRPC call ended: the trailer, or the header of an answer that has nothing else.
+func ending(header, trailer http.Header) http.Header {
+	if len(trailer) == 0 {
+		return header
+	}
+	return trailer
+}
 
 // Part implements Checker.
 func (c *Health) Part([]byte) (int, error) { return 0, ErrLongBody }
 
 // Wrong implements Checker.
 func (c *Health) Wrong(body []byte) string {
-	if code := c.Trailer.Get("Grpc-Status"); code != "0" {
-		return strings.TrimSpace(fmt.Sprintf("gRPC status %s %s", cmp.Or(code, "missing"), c.Trailer.Get("Grpc-Message")))
+	if code := c.told.Get("Grpc-Status"); code != "0" {
+		return strings.TrimSpace(fmt.Sprintf("gRPC status %s %s", cmp.Or(code, "missing"), c.told.Get("Grpc-Message")))
 	}
 	var answer grpc_health_v1.HealthCheckResponse
 	if len(body) < request.FrameHead || proto.Unmarshal(body[request.FrameHead:], &answer) != nil {

@@ -65,7 +65,7 @@ func (r *refusal) Error() string {
 	if r.worker {
 		who = "the worker"
 	}
-	return fmt.Sprintf("%s said %d: %.300s", who, r.status, r.text)
+	return fmt.Sprintf("%s said %d: %.1000s", who, r.status, r.text)
 }
 
 // retry repeats a call until the worker answers. It fails with the worker's own refusal, with ErrWorkerGone, or with the last

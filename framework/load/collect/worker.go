@@ -24,8 +24,8 @@ import (
 // DefaultAddr is the address that a worker listens on.
 const DefaultAddr = ":8080"
 
-// maxPlanBytes bounds a plan, which usually has a few hundred bytes.
-const maxPlanBytes = 1 << 20
+// maxPlanBytes bounds a plan, which usually has a few hundred bytes, and more with bodies or with the descriptors of gRPC calls.
+const maxPlanBytes = 16 << 20
 
 // WorkerOptions configure a worker.
 type WorkerOptions struct {
@@ -58,7 +58,8 @@ type WorkerOptions struct {
 //	DELETE /segments/N?plan=ID       the rows are stored elsewhere and can be forgotten
 //
 // All calls are safe to repeat. A plan other than the current one is 404. A new plan while another is running or not
-// collected is 409, and so is one with a header from a Secret that is not there.
+// collected is 409, and so is one with a header from a Secret that is not there,
+// or with a gRPC call that the server does not describe.
 func RunWorker(ctx context.Context, o WorkerOptions) error {
 	w, err := newWorker(ctx, o)
 	if err != nil {
@@ -218,7 +219,7 @@ func (w *worker) adopt(plan load.Plan) (*playing, error) {
 			return nil, fmt.Errorf("plan %s is running or not yet collected", p.plan.ID)
 		}
 	}
-	private, err := w.withSecrets(plan)
+	private, err := w.prepared(plan)
 	if err != nil {
 		return nil, err
 	}
@@ -236,13 +237,17 @@ func (w *worker) adopt(plan load.Plan) (*playing, error) {
 	return p, nil
 }
 
-// withSecrets is a plan with the values of its Secrets. It stays in this process: no answer of the API has a plan in it.
-func (w *worker) withSecrets(plan load.Plan) (load.Plan, error) {
+// prepared is a plan with the values of its Secrets, and with the messages of its gRPC calls, whose servers may have to be asked for them.
+// It stays in this process: no answer of the API has a plan in it.
+func (w *worker) prepared(plan load.Plan) (load.Plan, error) {
 	plan.Lanes = slices.Clone(plan.Lanes)
 	for i := range plan.Lanes {
 		l := &plan.Lanes[i]
 		var err error
 		if l.Request, err = l.Request.WithSecrets(w.secrets); err != nil {
+			return plan, fmt.Errorf("lane %s: %w", l.Lane, err)
+		}
+		if l.Request, err = l.Request.Resolved(w.ctx, l.Target); err != nil {
 			return plan, fmt.Errorf("lane %s: %w", l.Lane, err)
 		}
 	}

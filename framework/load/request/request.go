@@ -11,6 +11,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"slices"
@@ -24,8 +25,8 @@ import (
 // maxRequestBody bounds the body of a request, in bytes: a worker keeps it in memory once for each sender.
 const maxRequestBody = 1 << 20
 
-// Request is what the requests of a lane say. The zero Request is a GET without a body. Only lanes that net/http's server answers
-// can have another.
+// Request is what the requests of a lane say. The zero Request is a GET without a body. Only lanes that foreign servers answer can have
+// another.
 type Request struct {
 	Method string `json:"method,omitempty"`
 	// Host is the Host header, and the name that a server's certificate must be for, if it is not the host of the target: a target
@@ -35,7 +36,8 @@ type Request struct {
 	// FromSecret are the headers whose values are in Secrets. The load worker reads them, see WithSecrets; a plan never has them.
 	FromSecret map[string]SecretKey `json:"fromSecret,omitempty"`
 	Body       string               `json:"body,omitempty"`
-	TLS        *TLS                 `json:"tls,omitempty"` // of an https target; nil: the usual certificate authorities are trusted
+	TLS        *TLS                 `json:"tls,omitempty"`  // of an https target; nil: the usual certificate authorities are trusted
+	Call       *Call                `json:"call,omitempty"` // the request is a gRPC call
 }
 
 // TLS is how a server's certificate is verified.
@@ -48,7 +50,7 @@ type TLS struct {
 
 // Zero reports whether the request is the usual one.
 func (r Request) Zero() bool {
-	return r.Method == "" && r.Host == "" && len(r.Headers) == 0 && !r.Private() && r.Body == "" && r.TLS == nil
+	return r.Method == "" && r.Host == "" && len(r.Headers) == 0 && !r.Private() && r.Body == "" && r.TLS == nil && r.Call == nil
 }
 
 // Validate returns an error for a request that no client sends.
@@ -85,12 +87,20 @@ func (r Request) Validate() error {
 	case len(r.Body) > maxRequestBody:
 		return fmt.Errorf("a body of %d bytes is longer than %d", len(r.Body), maxRequestBody)
 	}
+	if r.Call != nil {
+		if err := r.Call.validate(r); err != nil {
+			return err
+		}
+	}
 	_, err := r.TLS.Config("")
 	return err
 }
 
 // New is the request that a lane's requests to a target are copies of.
 func (r Request) New(ctx context.Context, target string) (*http.Request, error) {
+	if r.Call != nil && r.Call.Known == nil {
+		return nil, fmt.Errorf("make request for %s: nothing describes method %s yet", target, r.Call.Method)
+	}
 	made, err := http.NewRequestWithContext(ctx, cmp.Or(r.Method, http.MethodGet), target, strings.NewReader(r.Body))
 	if err != nil {
 		return nil, fmt.Errorf("make request for %s: %w", target, err)
@@ -130,10 +140,7 @@ func (r Request) ServerName() string {
 // Health is the request of a gRPC health check of a service; empty: of the whole server. It is sent on a lane of HTTP/2.
 func Health(service string) Request {
 	message, _ := proto.Marshal(&grpc_health_v1.HealthCheckRequest{Service: service}) // a text always encodes
-	return Request{
-		Method: http.MethodPost, Body: string(frame(message)),
-		Headers: map[string]string{"Content-Type": "application/grpc", "Te": "trailers"},
-	}
+	return Request{Method: http.MethodPost, Body: string(frame(message)), Headers: maps.Clone(ofGRPC)}
 }
 
 // HealthPath is where it is sent to.

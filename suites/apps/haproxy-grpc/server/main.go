@@ -1,4 +1,5 @@
-// Server is a gRPC server with the health service and nothing else, as small as a real one can be. It knows nothing of holdfast.
+// Server is a gRPC server with the health service, and reflection, which describes it, as small as a real one can be. It knows nothing of
+// holdfast.
 package main
 
 import (
@@ -12,6 +13,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/health"
 	"google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/reflection"
 )
 
 func main() {
@@ -38,6 +40,7 @@ func serve(listener net.Listener, end <-chan os.Signal) error {
 	server := grpc.NewServer()
 	healthy := health.NewServer() // the whole server is serving from the start
 	grpc_health_v1.RegisterHealthServer(server, healthy)
+	reflection.Register(server)
 	go func() {
 		<-end
 		server.GracefulStop()
