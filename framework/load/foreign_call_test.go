@@ -163,6 +163,7 @@ func TestCallsKeepSecrets(t *testing.T) {
 	l := calling(t, address, `{"id": 500}`)
 	l.Request.Headers["Authorization"] = "s3cret"
 	for secret, want := range map[bool]string{false: "gRPC status PERMISSION_DENIED: not with s3cret", true: "gRPC status PERMISSION_DENIED: an answer that is not written down"} {
+		l.Request.FromSecret = nil
 		if secret {
 			l.Request.FromSecret = map[string]request.SecretKey{"Authorization": {Name: "probe", Key: "token"}}
 		}
