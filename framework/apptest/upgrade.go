@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/holdfast-ha/holdfast/framework/appcheck"
+	"github.com/holdfast-ha/holdfast/framework/fault"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/workloads/app"
@@ -27,7 +28,12 @@ func (t Test) Upgrade(name string, of scenario.Spec) (scenario.Spec, error) {
 		return scenario.Spec{}, errors.New("no probe reaches a Deployment or StatefulSet of the application")
 	}
 	w := t.App.Workloads[at]
-	s := scenario.Spec{Name: name, Faults: of.Faults, Promises: noneFails(), About: of.About}
+	s := scenario.Spec{Name: name, Faults: slices.Clone(of.Faults), Promises: noneFails(), About: of.About}
+	for i, f := range s.Faults {
+		if f == (fault.RevertImmediately{Fault: fault.Drain{}}) {
+			s.Faults[i] = fault.RevertImmediately{Fault: fault.TryDrain{For: drainLimit}} // the application may not fit on what is left
+		}
+	}
 	s.Claim = fmt.Sprintf("upgrading the cluster of %s %s to the next version of Kubernetes, node by node, is invisible to clients", w.Kind(), w.Name)
 	if slices.ContainsFunc(t.App.Manifests, func(m app.Manifest) bool { return m.Object.GetKind() == "PodDisruptionBudget" }) {
 		s.Promises = append(s.Promises, invariant.BudgetHonoured{})
