@@ -50,9 +50,9 @@ e2e: build ## Certify a real cluster; PROFILE=short (the default) or full, KUBER
 	bin/holdfast run $(if $(RESUME),--resume $(RESUME),--scope $(PROFILE) $(if $(KUBERNETES),--kubernetes $(KUBERNETES)) $(if $(PROXY_MODE),--proxy-mode $(PROXY_MODE)))
 
 .PHONY: certify
-certify: build ## Upgrade a cluster in place, under load, and certify it; FROM=v1.36.3 TO=v1.37.0, PROFILES=core,extended
+certify: build ## Upgrade a cluster in place, under load, and certify it; FROM=v1.36.3 TO=v1.37.0, PROFILES=core,extended, APP=a folder with holdfast.yaml
 	bin/holdfast certify --from $(or $(FROM),$(error say from which version: make certify FROM=v1.36.3 TO=v1.37.0)) \
-	  --to $(or $(TO),$(error say to which version: make certify FROM=v1.36.3 TO=v1.37.0)) $(if $(PROFILES),--profile $(PROFILES))
+	  --to $(or $(TO),$(error say to which version: make certify FROM=v1.36.3 TO=v1.37.0)) $(if $(PROFILES),--profile $(PROFILES)) $(if $(APP),--app $(APP))
 
 .PHONY: selftest
 selftest: build ## Measure the harness: RUNS=3 seeded runs of every scenario, SOAK=100000 requests
