@@ -52,15 +52,15 @@ func counted(n any) string {
 	return fmt.Sprint(n)
 }
 
-// bar is a step and its place on the time axis of the upgrade.
-type bar struct {
+// Bar is a step and its place on the time axis of the upgrade.
+type Bar struct {
 	Step
 	X, W string
 	Bad  bool
 }
 
 // Bars are the steps with their places.
-func (u *Upgrade) Bars() (list []bar) {
+func (u *Upgrade) Bars() (list []Bar) {
 	if len(u.Steps) == 0 {
 		return nil
 	}
@@ -73,7 +73,7 @@ func (u *Upgrade) Bars() (list []bar) {
 		whole := max(end-begin, 1e-9)
 		w := max(least, 100*s.TookSeconds/whole)
 		x := min(100*(s.BeganSeconds-begin)/whole, 100-w)
-		list = append(list, bar{Step: s, X: percentage(x), W: percentage(w), Bad: s.Result != StepDone})
+		list = append(list, Bar{Step: s, X: percentage(x), W: percentage(w), Bad: s.Result != StepDone})
 	}
 	return list
 }

@@ -31,7 +31,7 @@ func broken(files []string) error {
 func brokenFile(path string) error {
 	file, err := os.Open(path) //nolint:gosec // a file that the user names
 	if err != nil {
-		return nil //nolint:nilerr // cli-runtime says so
+		return nil // cli-runtime says so
 	}
 	defer file.Close() //nolint:errcheck // opened for reading only
 	documents := yaml.NewDecoder(file)
