@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/holdfast-ha/holdfast/framework/audit"
@@ -32,11 +33,26 @@ func (r *runner) cure(ctx context.Context, s scenario.Spec, broken result) {
 	}
 	r.settings.Progress.more()
 	again := r.one(ctx, fixed)
-	word := "not cured"
+	r.settings.Progress.Note("  " + cured(broken, again, strings.Join(rules, ", "), fixed.Name))
+}
+
+// cured says what the fixes of some rules did: cured, or not, or cured of what they are for, where requests still fail for another cause.
+func cured(broken, again result, rules, name string) string {
 	if again.outcome == verdict.Held {
-		word = "cured"
+		return fmt.Sprintf("cured by %s: %s", rules, name)
 	}
-	r.settings.Progress.Note(fmt.Sprintf("  %s by %s: %s", word, strings.Join(rules, ", "), fixed.Name))
+	var left []string
+	for _, r := range again.remedies {
+		left = append(left, r.About())
+		if slices.ContainsFunc(broken.remedies, func(was judge.Remedy) bool { return len(was.Fix) > 0 && strings.HasPrefix(r.Why, was.Why) }) {
+			left = nil
+			break
+		}
+	}
+	if again.outcome != verdict.Violated || len(left) == 0 {
+		return fmt.Sprintf("not cured by %s: %s", rules, name)
+	}
+	return fmt.Sprintf("cured by %s of what it is for: %s; what is left has another cause: %s", rules, name, strings.Join(left, "; "))
 }
 
 // withFixes is the same scenario of the application with the fixes of some remedies.

@@ -32,7 +32,7 @@ var found = []struct {
 	{
 		// Debian's nginx stops at SIGTERM at once, while requests still arrive. A rollout hurts three times; whether one pod hurts depends
 		// on how soon the proxies notice.
-		folder: "nginx", args: []string{"--fix", "--faults", "rollout,node-kill"},
+		folder: "nginx", args: []string{"--fix", "--faults", "rollout,node-kill"}, chance: []string{"app/rollout-fixed"},
 		want: map[string]string{"app/rollout": "violated", "app/rollout-fixed": "held", "app/node-kill": "held"},
 	},
 	{
