@@ -78,3 +78,13 @@ func TestFewFailuresAreTold(t *testing.T) {
 		t.Errorf("evidence\n%s", text)
 	}
 }
+
+// The scenario that promises it kept it, and one of its mutants broke it, in real records that are older than the promise.
+func TestFewFailuresOfRealRecords(t *testing.T) {
+	for name, want := range map[string]verdict.Outcome{"kill-one-worker": verdict.Held, "fixed-upstreams": verdict.Violated} {
+		_, run := unpackGolden(t, name)
+		if v := judge.Check(run, invariant.FewFailedRequests{Share: 0.1}); v.Outcome != want {
+			t.Errorf("%s: %s, want %s: %s", name, v.Outcome, want, v.Seen)
+		}
+	}
+}
