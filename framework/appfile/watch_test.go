@@ -82,7 +82,7 @@ func TestChangedKnowsPromises(t *testing.T) {
 	}
 	put(t, appfile.Name, file+"promises: {voluntary: {failed: many}}\n") // is told, and then mended
 	got, err := choice.Changed(t.Context(), test, func(problem string) {
-		if !strings.Contains(problem, `line 5, column 31: failed "many"`) {
+		if !strings.Contains(problem, `line 5, column 32: failed "many"`) {
 			t.Errorf("told %q", problem)
 		}
 		put(t, appfile.Name, file+"promises: {voluntary: {failed: 3}}\n")

@@ -159,6 +159,19 @@ func TestAblationAgreesWithTheMutants(t *testing.T) {
 	}
 }
 
+// What an ablation adds is what --fix applies: a preStop sleep cures the rollout of an nginx that has none, but for kept connections. The rollout
+// without it is still a broken promise.
+func TestAblationTriesWhatTheAuditProposes(t *testing.T) {
+	results, code := tested(t, filepath.Join("nginx", "holdfast.yaml"), "--ablate", "--times", "1")
+	if code != 1 {
+		t.Errorf("exit code %d, want 1", code)
+	}
+	at := slices.IndexFunc(results, func(r history.ScenarioResult) bool { return r.Name == "add/no-prestop-web-1" })
+	if at < 0 || results[at].Outcome != "held" && !byChance(t, results[at]) {
+		t.Errorf("with a preStop sleep: %+v", results)
+	}
+}
+
 func TestApps(t *testing.T) {
 	for _, app := range found {
 		t.Run(app.folder, func(t *testing.T) {
