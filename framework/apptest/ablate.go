@@ -12,7 +12,6 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/invariant"
 	"github.com/holdfast-ha/holdfast/framework/prose"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
-	"github.com/holdfast-ha/holdfast/framework/verdict"
 	"github.com/holdfast-ha/holdfast/workloads/app"
 )
 
@@ -166,9 +165,10 @@ func newTable(header ...any) table.Writer {
 // worth says in how many of its scenarios requests were lost without a practice.
 func (r Removal) worth(outcome map[string]tested) string {
 	with := outcome[r.Twin]
-	if with.outcome != verdict.Held {
+	if !with.judged() {
 		return fmt.Sprintf("not known: with it, %s was %s", r.Twin, with)
 	}
+	compared := with.broken || Faults[r.Fault].class == Involuntary // some requests fail with the practice, too
 	var judged []tested
 	lost := 0
 	for _, name := range r.Without {
@@ -177,12 +177,12 @@ func (r Removal) worth(outcome map[string]tested) string {
 			continue
 		}
 		judged = append(judged, s)
-		if s.broken || Faults[r.Fault].class == Involuntary && s.failed > fewFailed+mayVary*with.failed {
+		if s.broken && !with.broken || compared && s.failed > fewFailed+mayVary*with.failed {
 			lost++
 		}
 	}
 	numbers := ""
-	if Faults[r.Fault].class == Involuntary { // some requests fail with the practice, too
+	if compared {
 		numbers = fmt.Sprintf(" (%s failed; with it %d)", counts(judged), with.failed)
 	}
 	switch {
@@ -198,8 +198,8 @@ func (r Removal) worth(outcome map[string]tested) string {
 	return fmt.Sprintf("requests were lost in %d of %d", lost, len(judged))
 }
 
-// After an involuntary disruption requests fail with a practice, too: a few because they are on their way at that moment, and the more, the later
-// the loss is noticed. With the timings of the lab, Kubernetes marks the pods of a lost node 6 to 10 s after the loss.
+// Where requests fail with a practice, too, clearly more must fail without it. After an involuntary disruption a few fail because they are on
+// their way at that moment, and the more, the later the loss is noticed. With the timings of the lab, Kubernetes marks the pods of a lost node 6 to 10 s after the loss.
 const (
 	fewFailed = 5
 	mayVary   = 2

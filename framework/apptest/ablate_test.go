@@ -148,6 +148,24 @@ func TestTheTableComparesLosses(t *testing.T) {
 	})
 }
 
+// A scenario that loses a request with a practice still shows what is lost without it, if that is clearly more.
+func TestTheTableComparesWithABrokenTwin(t *testing.T) {
+	const kind = "NoFailedRequests"
+	results := []history.ScenarioResult{{Name: "app/rollout", Outcome: "violated", Verdicts: said(kind, "violated", "1")}}
+	for name, failed := range map[string]string{"a-1": "93", "b-1": "7", "c-1": "8"} {
+		results = append(results, history.ScenarioResult{Name: name, Outcome: "held", Verdicts: said(kind, "violated", failed)})
+	}
+	removal := func(place, without string) apptest.Removal {
+		return apptest.Removal{Practice: apptest.Practice{Place: place, Removed: "the hook", Fault: "rollout"}, Twin: "app/rollout", Without: []string{without}}
+	}
+	tried := apptest.Trial{Removals: []apptest.Removal{removal("web.yaml:1", "a-1"), removal("web.yaml:2", "b-1"), removal("web.yaml:3", "c-1")}}
+	rowsOf(t, tried.Table(history.RunFile{Scenarios: results}), map[string]string{
+		"web.yaml:1": "more requests were lost in 1 of 1 (93 requests failed; with it 1)",
+		"web.yaml:2": "not noticed in 1 of 1 (7 requests failed; with it 1): nothing shows",
+		"web.yaml:3": "more requests were lost in 1 of 1 (8 requests failed; with it 1)",
+	})
+}
+
 // finding is what the audit found, with a patch.
 func finding(t *testing.T, rule string, fixable bool) history.Finding {
 	t.Helper()
