@@ -66,8 +66,9 @@ var found = []struct {
 // keptConnections are the scenarios in which several nginx end.
 var keptConnections = []string{"app/rollout"}
 
-// few is how many requests are on connections that are closed at that moment. 1 of 2,665 was seen.
-const few = 3
+// few is how many requests may be on connections that are closed at that moment: a rollout and its rollback end six pods. 1 of 2,665 was seen on an
+// idle machine, and 5 of 4,481 on a busy one.
+const few = 6
 
 // byChance reports whether no more than a few requests broke the promises.
 func byChance(t *testing.T, r history.ScenarioResult) bool {
