@@ -55,12 +55,12 @@ func TestPromises(t *testing.T) {
 				"web-3":    {Failed: apptest.Allowance{AtMost: 3}, EndsWithin: time.Minute},
 			},
 		}},
-		"none": {promised[:strings.Index(promised, "promises:")], apptest.Promises{}},
+		"none": {before(promised, "promises:"), apptest.Promises{}},
 		"the defaults, in full": {
 			strings.NewReplacer("failed: 0.1%", "failed: 0", "{ends-within: 60s}", "{}", "    checkout:\n      voluntary: {failed: 0, slower-by: 500ms}\n      involuntary: {ends-within: 20s}\n", "", "failed: 3", "failed: 0.0%").Replace(promised),
 			apptest.Promises{},
 		},
-		"nothing in them": {promised[:strings.Index(promised, "promises:")] + "promises:\n  voluntary:\n  involuntary: {ends-within: }\n  probes: {shop: }\n", apptest.Promises{}},
+		"nothing in them": {before(promised, "promises:") + "promises:\n  voluntary:\n  involuntary: {ends-within: }\n  probes: {shop: }\n", apptest.Promises{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := promises(t, test.text)
@@ -87,7 +87,7 @@ func TestPromisesThatAreNone(t *testing.T) {
 	for name, test := range map[string]struct{ old, with, want string }{
 		"an unknown probe":       {"checkout:", "chekout:", "line 12, column 5: promises.probes: there is no probe chekout: did you mean checkout?"},
 		"a probe of nobody":      {"web-3:", "accounts:", "line 15, column 5: promises.probes: there is no probe accounts: want one of shop, checkout, web-3"},
-		"an unknown class":       {"  voluntary: {failed: 0.1%}", "  volontary: {failed: 0.1%}", "line 9, column 3: there is no field promises.volontary: did you mean voluntary?"},
+		"an unknown class":       {"  voluntary: {failed: 0.1%}", "  volunary: {failed: 0.1%}", "line 9, column 3: there is no field promises.volunary: did you mean voluntary?"},
 		"an unknown promise":     {"{failed: 0.1%}", "{fail: 0.1%}", "line 9, column 15: there is no field promises.voluntary.fail: "},
 		"of another class":       {"{failed: 0.1%}", "{ends-within: 3s}", "line 9, column 15: there is no field promises.voluntary.ends-within: want one of failed, slower-by"},
 		"a probe's typo":         {"{voluntary: {failed: 3}}", "{failed: 3}", "line 15, column 13: there is no field promises.probes.web-3.failed: want one of involuntary, voluntary"},
@@ -109,10 +109,10 @@ func TestPromisesThatAreNone(t *testing.T) {
 		"a time before":          {"60s", "-5s", `line 10, column 30: "-5s": ` + span},
 		"two hours":              {"60s", "2h", `line 10, column 30: "2h": ` + span},
 		"a list of times":        {"60s", "[60s]", "line 10, column 30: promises.involuntary.ends-within: " + span},
-		"a text for promises":    {promised[strings.Index(promised, "promises:"):], "promises: none\n", "line 8, column 11: promises: want fields of its own"},
+		"a text for promises":    {from(promised, "promises:"), "promises: none\n", "line 8, column 11: promises: want fields of its own"},
 		"a text for a class":     {"{failed: 0.1%}", "none", "line 9, column 14: promises.voluntary: want fields of its own"},
-		"a list of probes":       {promised[strings.Index(promised, "    checkout:"):], "    [checkout]\n", "line 12, column 5: promises.probes: want names of probes, each with what is promised of it"},
-		"a text for probes":      {promised[strings.Index(promised, "    checkout:"):], "    checkout\n", "line 12, column 5: promises.probes: want names of probes"},
+		"a list of probes":       {from(promised, "    checkout:"), "    [checkout]\n", "line 12, column 5: promises.probes: want names of probes, each with what is promised of it"},
+		"a text for probes":      {from(promised, "    checkout:"), "    checkout\n", "line 12, column 5: promises.probes: want names of probes"},
 		"a probe twice":          {"web-3:", "checkout:", "line 15"},
 		"few failures, all fast": {"failed: 0, slower-by", "slower-by", "line 13, column 30: failed and slower-by for the same probe: how long a request that failed would have taken is not known, so promise one of the two"},
 		"both for all":           {"failed: 0.1%", "slower-by: 1s, failed: 1", "line 9, column 26: failed and slower-by for the same probe"},
@@ -125,3 +125,8 @@ func TestPromisesThatAreNone(t *testing.T) {
 		})
 	}
 }
+
+// before is what a text has before a mark, and from is the rest.
+func before(text, mark string) string { text, _, _ = strings.Cut(text, mark); return text }
+
+func from(text, mark string) string { return strings.TrimPrefix(text, before(text, mark)) }

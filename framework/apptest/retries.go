@@ -24,14 +24,13 @@ const retriesFault = "node-kill"
 type retry struct {
 	words, place string
 	behind       []app.Workload // to whose pods the requests are sent
-	at           int            // of the manifest
 	off          func(object map[string]any)
 }
 
 // retries are the practices of a workload that are written down at its front door.
 func (t Test) retries(w app.Workload) (list []Practice) {
 	for at, m := range t.App.Manifests {
-		for _, r := range t.retriesIn(at, m) {
+		for _, r := range t.retriesIn(m) {
 			if !slices.ContainsFunc(r.behind, func(other app.Workload) bool { return other.Name == w.Name }) {
 				continue
 			}
@@ -48,7 +47,7 @@ func (t Test) retries(w app.Workload) (list []Practice) {
 }
 
 // retriesIn are the retries that are written down in a manifest.
-func (t Test) retriesIn(at int, m app.Manifest) []retry {
+func (t Test) retriesIn(m app.Manifest) []retry {
 	gk := m.Object.GroupVersionKind().GroupKind()
 	switch kind := gk.Kind; {
 	case kind == "Middleware" && (gk.Group == "traefik.io" || gk.Group == "traefik.containo.us"):
@@ -154,7 +153,7 @@ func (t Test) ofRules(m app.Manifest, rules, field string, to ...string) []retry
 func tries(rule map[string]any, field string) bool {
 	of, has, _ := unstructured.NestedMap(rule, field)
 	attempts, told := of["attempts"]
-	return has && !(told && fmt.Sprint(attempts) == "0")
+	return has && (!told || fmt.Sprint(attempts) != "0")
 }
 
 // ofConfigMap are the retries in the configuration of a proxy: a file of HAProxy or nginx, or the settings of ingress-nginx.

@@ -141,7 +141,8 @@ func TestRetriesAreTakenAwayWhereTheyAreWritten(t *testing.T) {
 				want = append(want, "retries of web at "+test.where)
 			}
 			if test.other {
-				want = append(want, strings.ReplaceAll("retries of web at "+test.where, "of web at "+test.where[:strings.Index(test.where, ":")], "of other at all.yaml"))
+				file, _, _ := strings.Cut(test.where, ":")
+				want = append(want, strings.ReplaceAll("retries of web at "+test.where, "of web at "+file, "of other at all.yaml"))
 				want[1] = strings.Replace(want[1], "node-kill-web", "node-kill-other", 1)
 			}
 			if diff := cmp.Diff(want, got); diff != "" {
