@@ -29,15 +29,15 @@ import (
 var outcomes = []history.Outcome{
 	history.OK, history.Unsent, history.Refused, history.Reset, history.ClosedEarly, history.TimeoutConnect,
 	history.TimeoutResponse, history.Stall, history.Truncated, history.WrongBody, history.BadStatus, history.GoAway,
-	history.Masked, history.Unreachable, history.Other, "an outcome of the future",
+	history.Masked, history.Unreachable, history.Other, history.Late, history.Skipped, history.BadTLS, "an outcome of the future",
 }
 
 // mixed returns a record with requests of all outcomes, before, under and after the load.
 func mixed() *ht.Builder {
 	b := ht.Healthy().Load(history.LaneControl, 10, ht.SteadyAt, ht.DrainedAt)
 	b.EditRequests(func(r *history.Request) {
-		if r.Outcome = outcomes[r.Seq%16]; r.Outcome == history.BadStatus {
-			r.Status = []int{302, 503, 999}[r.Seq/16%3] // an unexpected redirect is a bad status
+		if r.Outcome = outcomes[int(r.Seq)%len(outcomes)]; r.Outcome == history.BadStatus {
+			r.Status = []int{302, 503, 999}[int(r.Seq)/len(outcomes)%3] // an unexpected redirect is a bad status
 		}
 	})
 	for i, due := range []time.Duration{ht.SteadyAt - time.Millisecond, ht.DrainedAt, ht.DrainedAt + time.Second} {

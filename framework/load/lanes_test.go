@@ -153,14 +153,16 @@ func read(t *testing.T, file string) string {
 	return string(content)
 }
 
-// The table of lanes in the README of the framework is this one.
-func TestReadmeHasTheTableOfLanes(t *testing.T) {
-	var want strings.Builder
-	want.WriteString("  | lane | protocol | connections |\n  | --- | --- | --- |\n")
-	for _, k := range Lanes {
-		fmt.Fprintf(&want, "  | `%s` | %s | %s |\n", k.Name, k.Protocol, k.Connections)
-	}
-	if !strings.Contains(read(t, filepath.Join("..", "README.md")), want.String()) {
-		t.Errorf("framework/README.md has another table; want\n%s", want.String())
+// The tables of lanes in the README of the framework are these.
+func TestReadmeHasTheTablesOfLanes(t *testing.T) {
+	for _, list := range [][]LaneKind{Lanes, ForeignLanes} {
+		var want strings.Builder
+		want.WriteString("  | lane | protocol | connections |\n  | --- | --- | --- |\n")
+		for _, k := range list {
+			fmt.Fprintf(&want, "  | `%s` | %s | %s |\n", k.Name, k.Protocol, k.Connections)
+		}
+		if !strings.Contains(read(t, filepath.Join("..", "README.md")), want.String()) {
+			t.Errorf("framework/README.md has another table; want\n%s", want.String())
+		}
 	}
 }
