@@ -164,13 +164,13 @@ func TestWhatVegetaIsTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []export.Counts{{
-		Scenario: "chaos/drain-one-worker", Lane: history.LaneFresh, Requests: 5625, OK: 375, Failed: 5250, Masked: 375,
-		Unsent: 375, Outside: 3,
+		Scenario: "chaos/drain-one-worker", Lane: history.LaneFresh, Requests: 5684, OK: 316, Failed: 5368, Masked: 316,
+		Unsent: 316, Outside: 3,
 	}}
 	if diff := cmp.Diff(want, counts); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	const line = "chaos/drain-one-worker fresh: 5625 requests, 375 ok, 5250 failed (375 masked); besides 375 unsent, 3 not due under load"
+	const line = "chaos/drain-one-worker fresh: 5684 requests, 316 ok, 5368 failed (316 masked); besides 316 unsent, 3 not due under load"
 	if got := counts[0].String(); got != line {
 		t.Errorf("%q, want %q", got, line)
 	}
