@@ -60,9 +60,15 @@ func (s *server) answer(stream uint32, status string) {
 	_ = s.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: []byte(fields.String()), EndHeaders: true, EndStream: true})
 }
 
-// exchange sends one request with a body to servers in memory, and returns its status, its error, the connections that it tried, and how many of
-// them are still open in the end. Everything that the server has to say at first arrives before the request is written.
-func exchange(t *testing.T, serve func(*server)) (status int, err error, tried, open int) {
+// exchanged is what became of a request: the connections that it tried, and how many of them are still open in the end.
+type exchanged struct {
+	status, tried, open int
+	err                 error
+}
+
+// exchange sends one request with a body to servers in memory. Everything that the server has to say at first arrives before the request is
+// written.
+func exchange(t *testing.T, serve func(*server)) (x exchanged) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		dialled, left := 0, atomic.Int64{}
@@ -84,28 +90,33 @@ func exchange(t *testing.T, serve func(*server)) (status int, err error, tried, 
 			return here, nil
 		}
 		trace := &httptrace.ClientTrace{
-			GetConn: func(string) { tried++ },
+			GetConn: func(string) { x.tried++ },
 			GotConn: func(httptrace.GotConnInfo) { synctest.Wait() },
 		}
-		r, failed := http.NewRequestWithContext(httptrace.WithClientTrace(t.Context(), trace), http.MethodPost, "http://shop/", strings.NewReader("once"))
-		if failed != nil {
-			t.Fatal(failed)
+		r, err := http.NewRequestWithContext(httptrace.WithClientTrace(t.Context(), trace), http.MethodPost, "http://shop/", strings.NewReader("once"))
+		if err != nil {
+			t.Fatal(err)
 		}
-		var response *http.Response
-		response, err = roundtrip.Single(roundtrip.Options{Dial: dial}, "shop:80", false).RoundTrip(r)
-		if err == nil {
-			status = response.StatusCode
-			if failed := response.Body.Close(); failed != nil {
-				t.Error(failed)
-			}
-		}
+		x.status, x.err = asked(t, roundtrip.Single(roundtrip.Options{Dial: dial}, "shop:80", false), r)
 		synctest.Wait()
-		open = dialled - int(left.Load())
-		if dialled != tried {
-			t.Errorf("%d connections were made, and %d reported", dialled, tried)
+		if x.open = dialled - int(left.Load()); dialled != x.tried {
+			t.Errorf("%d connections were made, and %d reported", dialled, x.tried)
 		}
 	})
-	return status, err, tried, open
+	return x
+}
+
+// asked is the status of the response, whose body is closed, or the error.
+func asked(t *testing.T, client http.RoundTripper, r *http.Request) (status int, err error) {
+	t.Helper()
+	response, err := client.RoundTrip(r)
+	if err != nil {
+		return 0, err
+	}
+	if err := response.Body.Close(); err != nil {
+		t.Error(err)
+	}
+	return response.StatusCode, nil
 }
 
 // A request is on a connection of its own, which ends with it, and is sent once, whatever becomes of it.
@@ -136,12 +147,12 @@ func TestSingle(t *testing.T) {
 		"asks to leave each time": {asksToLeave, 0, roundtrip.ErrLeft.Error(), 3},
 	} {
 		t.Run(name, func(t *testing.T) {
-			status, err, tried, open := exchange(t, test.serve)
-			if status != test.status || (err == nil) != (test.err == "") || err != nil && !strings.Contains(err.Error(), test.err) {
-				t.Errorf("status %d, error %v; want %d, %q", status, err, test.status, test.err)
+			x := exchange(t, test.serve)
+			if x.status != test.status || (x.err == nil) != (test.err == "") || x.err != nil && !strings.Contains(x.err.Error(), test.err) {
+				t.Errorf("%+v; want status %d, error %q", x, test.status, test.err)
 			}
-			if tried != test.tried || open != 0 {
-				t.Errorf("%d connections, of which %d are open; want %d, and none", tried, open, test.tried)
+			if x.tried != test.tried || x.open != 0 {
+				t.Errorf("%d connections, of which %d are open; want %d, and none", x.tried, x.open, test.tried)
 			}
 		})
 	}
@@ -156,8 +167,8 @@ func TestSingleSaysWhyItDoesNotConnect(t *testing.T) {
 	}
 	for _, secured := range []bool{false, true} {
 		o := roundtrip.Options{Dial: dial, DialTLS: dial}
-		if response, err := roundtrip.Single(o, "shop:443", secured).RoundTrip(r); !errors.Is(err, refused) {
-			t.Errorf("%v, %v", response, err)
+		if status, err := asked(t, roundtrip.Single(o, "shop:443", secured), r); !errors.Is(err, refused) {
+			t.Errorf("status %d, %v", status, err)
 		}
 	}
 }
