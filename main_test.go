@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"crypto/x509"
 	"errors"
 	"net"
 	"os"
@@ -32,6 +33,24 @@ func holdfast(t *testing.T, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(t.Context(), os.Args[0], args...)
 	cmd.Env = append(os.Environ(), mainVariable+"=1")
 	return cmd
+}
+
+// rootsVariable makes the executable of this test one on a machine without certificate authorities.
+const rootsVariable = "HOLDFAST_TEST_ROOTS"
+
+// The image of a load worker has the executable and nothing else. Applications' certificates may be of public authorities all the same.
+func TestPublicAuthoritiesAreTrustedInAnEmptyImage(t *testing.T) {
+	if os.Getenv(rootsVariable) != "" {
+		if all, err := x509.SystemCertPool(); err != nil || all.Equal(x509.NewCertPool()) {
+			t.Errorf("nobody is trusted: %v", err)
+		}
+		return
+	}
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^"+t.Name()+"$")
+	cmd.Env = append(os.Environ(), rootsVariable+"=1", "SSL_CERT_FILE=/nowhere", "SSL_CERT_DIR=/nowhere")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
 }
 
 // The codes of the process, in the order of the README's table.

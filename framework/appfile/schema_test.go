@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -132,8 +134,12 @@ func comments(t *testing.T) map[string]string {
 }
 
 func lanes() (names []string) {
-	for _, l := range append(load.PlainLanes(), load.LaneTCP, load.LaneTCPKept, load.LaneWS, load.LaneWSKept) {
-		names = append(names, string(l))
+	for _, scheme := range []string{"http", "https", "tcp", "ws"} {
+		for _, k := range load.LanesTo(scheme) {
+			if name := string(k.Name); !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
 	}
 	return names
 }
@@ -170,6 +176,11 @@ func TestSchema(t *testing.T) {
 		t.Errorf("%s (-want +got), `go test ./framework/appfile -update` accepts it:\n%s", appfile.SchemaName, diff)
 	}
 	described(t, "", made)
+	for _, name := range lanes() {
+		if said := s.comments["Probe.Lanes"]; !regexp.MustCompile(`\b` + name + `[,) ]`).MatchString(said) {
+			t.Errorf("the description of lanes does not name %s: %s", name, said)
+		}
+	}
 	of := map[string]string{"Promises.Voluntary": strings.Join(apptest.FaultsOf(apptest.Voluntary), ", "), "Promises.Involuntary": strings.Join(apptest.FaultsOf(apptest.Involuntary), ", ")}
 	for field, faults := range of {
 		if !strings.Contains(s.comments[field], faults) {

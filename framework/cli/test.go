@@ -38,9 +38,10 @@ everything that it created, also after Ctrl-C.
 
 A URL names a Service of the application, as its clients in the cluster do: http://web/ or http://web.shop.svc:8080/health, or the host
 of one of its Ingresses or HTTPRoutes, whose controller is among the manifests. Services of type LoadBalancer get addresses. Requests
-are sent on new connections and on reused ones. Status 200 is a good answer. Every other answer counts as a failure, and so does every
+speak HTTP/1.1, on new connections and on reused ones. Status 200 is a good answer. Every other answer counts as a failure, and so does every
 request that the client's library sends a second time without telling. If a request fails before anything is disturbed, the test ends.
-A ws or wss URL opens WebSockets. In holdfast.yaml, a probe also sends messages over them, calls a gRPC method, or speaks TCP.
+A ws or wss URL opens WebSockets. In holdfast.yaml, a probe also sends messages over them, speaks HTTP/2, asks the health service of a
+gRPC server or calls a method, or speaks TCP; and it says which certificate authorities are trusted.
 
 Manifests are files, a kustomization, or a Helm chart. A chart is rendered by your own helm, or by one that is compiled once, and its hooks
 run as in a first installation. What --before names is created, and ready, before everything else: CustomResourceDefinitions, operators,

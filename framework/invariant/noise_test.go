@@ -77,6 +77,7 @@ func TestNoiseIsToldFromDamage(t *testing.T) {
 		{"an answer that is late by itself", givenUp(history.Late), verdict.Violated, "20 of 12000 requests failed"},
 		{"without noise it is damage", givenUp(history.TimeoutConnect), verdict.Violated, "20 of 12000 requests failed"},
 		{"no pause makes a server refuse", heard(givenUp(history.Refused), 21100*ms, stood), verdict.Violated, "20 of 12000 requests failed"},
+		{"nor show a wrong certificate", heard(givenUp(history.BadTLS), 21100*ms, stood), verdict.Violated, "20 of 12000 requests failed"},
 		{"nor answer wrongly", heard(givenUp(history.WrongBody), 21100*ms, stood), verdict.Violated, "20 of 12000 requests failed"},
 		{"nor end a connection", heard(givenUp(history.Reset), 21100*ms, stood), verdict.Violated, "20 of 12000 requests failed"},
 		{"damage under noise", heard(givenUp(history.TimeoutConnect), 21100*ms, stood).Fail(history.LaneReused, 20*second, 20010*ms, history.Refused),

@@ -17,8 +17,11 @@
 //     stalls. On held connections messages go both ways. A message fails if its answer is skipped, or stalls, or is missing when
 //     the connection ends. A connection that closes without a close message is a failure, too. Reconnecting after the server
 //     asked for it is not.
-//   - Servers that are not holdfast's own have lanes of their own where HTTP does not reach: ForeignLanes, over TCP and WebSocket (package
-//     ask). A unary gRPC call is a request on the lane of HTTP/2, whose message is made of JSON by descriptors (package unary).
+//   - Servers that are not holdfast's own have lanes of their own where those of the sample backend do not reach: ForeignLanes, over TCP and
+//     WebSocket (package ask), and over HTTP/2 with TLS or with a connection for each request (package roundtrip). A unary gRPC call is a
+//     request on a lane of HTTP/2, whose message is made of JSON by descriptors (package unary).
+//   - TLS is what the lane says. A server that does not choose HTTP/2 on a lane of HTTP/2 has failed: the lane does not go on with HTTP/1.1.
+//     A handshake that fails is history.BadTLS, unless the connection broke or nothing came in time, and names the server.
 //   - All lanes detect the same misbehaviours of servers, except those that their protocol rules out:
 //     TestLanesTellMisbehavioursApart has the table.
 //

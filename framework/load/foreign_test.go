@@ -2,7 +2,6 @@ package load
 
 import (
 	"bufio"
-	"encoding/pem"
 	"errors"
 	"io"
 	"net"
@@ -14,6 +13,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/health"
 	"google.golang.org/grpc/health/grpc_health_v1"
 
@@ -60,28 +60,6 @@ func TestARequestSaysWhatItsLaneSays(t *testing.T) {
 			Request: request.Request{Method: http.MethodPost, Host: "shop.example.com", Headers: map[string]string{"X-Probe": "1"}, Body: `{"sku":1}`},
 		}, 3)
 		wantAll(t, got, history.OK)
-	}
-}
-
-func TestCertificatesAreVerifiedAsTheLaneSays(t *testing.T) {
-	server := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
-	server.Config.ErrorLog = nil
-	server.StartTLS()
-	defer server.Close()
-	ca := string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}))
-	for name, test := range map[string]struct {
-		request request.Request
-		want    history.Outcome
-	}{
-		"its own authority":       {request.Request{Host: "example.com", TLS: &request.TLS{CA: ca}}, history.OK},
-		"unverified":              {request.Request{Host: "other.test", TLS: &request.TLS{Unverified: true}}, history.OK},
-		"an unknown authority":    {request.Request{Host: "example.com"}, history.Other},
-		"a certificate of others": {request.Request{Host: "other.test", TLS: &request.TLS{CA: ca}}, history.Other},
-	} {
-		t.Run(name, func(t *testing.T) {
-			got, _ := outcomesOf(t, Lane{Lane: history.LaneFresh, Target: server.URL, Expect: expect.Answer{Status: []int{200}}, Request: test.request}, 2)
-			wantAll(t, got, test.want)
-		})
 	}
 }
 
@@ -195,9 +173,16 @@ func TestAKeptConnectionThatTheServerEndsIsReplaced(t *testing.T) {
 	}
 }
 
-func TestHealthChecks(t *testing.T) {
+func TestHealthChecks(t *testing.T) { onHTTP2(t, testHealthChecks) }
+
+func testHealthChecks(t *testing.T, kind LaneKind) {
 	checks := health.NewServer()
-	server := grpc.NewServer()
+	var options []grpc.ServerOption
+	trust := (*request.TLS)(nil)
+	if kind.Protocol == protocolH2 {
+		options, trust = append(options, grpc.Creds(credentials.NewTLS(identified(t, "h2")))), &request.TLS{CA: authority(t)}
+	}
+	server := grpc.NewServer(options...)
 	grpc_health_v1.RegisterHealthServer(server, checks)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -214,13 +199,15 @@ func TestHealthChecks(t *testing.T) {
 		"": {history.OK, ""}, "orders": {history.OK, ""},
 		"cart": {history.WrongBody, "the health check says NOT_SERVING"}, "nobody": {history.WrongBody, "gRPC status 5"},
 	} {
+		asked := request.Health(service)
+		asked.Host, asked.TLS = "example.com", trust
 		got, row := outcomesOf(t, Lane{
-			Lane: LaneH2C, Target: "http://" + l.Addr().String() + request.HealthPath, Expect: expect.Answer{Status: []int{200}, Serving: true},
-			Request: request.Health(service),
+			Lane: kind.Name, Target: kind.schemes()[0] + "://" + l.Addr().String() + request.HealthPath, Connections: 1, Request: asked,
+			Expect: expect.Answer{Status: []int{200}, Serving: true},
 		}, 3)
 		wantAll(t, got, want.outcome)
-		if !strings.Contains(row.Err, want.text) {
-			t.Errorf("service %q: %q, want %q in it", service, row.Err, want.text)
+		if !strings.Contains(row.Err, want.text) || row.Addr != l.Addr().String() || row.Reused != (kind.Connections != PerRequest) {
+			t.Errorf("service %q: %+v, want %q in it", service, row, want.text)
 		}
 	}
 }

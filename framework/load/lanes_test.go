@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/load/roundtrip"
 	"github.com/holdfast-ha/holdfast/workloads/backend"
 	"github.com/holdfast-ha/holdfast/workloads/serve"
 )
@@ -47,7 +48,7 @@ func TestANewLaneIsAClientAServerAndARow(t *testing.T) {
 	Lanes = append(slices.Clone(Lanes), LaneKind{
 		Name: shout, Protocol: "HTTP/1.1", Connections: Multiplexed, Rate: 5, Server: shouting,
 		connect: func(l Lane, d *dialer) transport {
-			all := newHTTP(l, d, func(*http.Transport) {})
+			all := newHTTP(l, d, func(o roundtrip.Options) http.RoundTripper { return roundtrip.Pooled(o) })
 			for i, t := range all.turns {
 				all.turns[i] = toShout{t}
 			}
@@ -152,14 +153,16 @@ func read(t *testing.T, file string) string {
 	return string(content)
 }
 
-// The table of lanes in the README of the framework is this one.
-func TestReadmeHasTheTableOfLanes(t *testing.T) {
-	var want strings.Builder
-	want.WriteString("  | lane | protocol | connections |\n  | --- | --- | --- |\n")
-	for _, k := range Lanes {
-		fmt.Fprintf(&want, "  | `%s` | %s | %s |\n", k.Name, k.Protocol, k.Connections)
-	}
-	if !strings.Contains(read(t, filepath.Join("..", "README.md")), want.String()) {
-		t.Errorf("framework/README.md has another table; want\n%s", want.String())
+// The tables of lanes in the README of the framework are these.
+func TestReadmeHasTheTablesOfLanes(t *testing.T) {
+	for _, list := range [][]LaneKind{Lanes, ForeignLanes} {
+		var want strings.Builder
+		want.WriteString("  | lane | protocol | connections |\n  | --- | --- | --- |\n")
+		for _, k := range list {
+			fmt.Fprintf(&want, "  | `%s` | %s | %s |\n", k.Name, k.Protocol, k.Connections)
+		}
+		if !strings.Contains(read(t, filepath.Join("..", "README.md")), want.String()) {
+			t.Errorf("framework/README.md has another table; want\n%s", want.String())
+		}
 	}
 }

@@ -1,12 +1,16 @@
 package loadtest_test
 
 import (
+	"crypto/tls"
+	"encoding/pem"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/reflection"
 	"google.golang.org/grpc/reflection/grpc_reflection_v1"
 	"google.golang.org/protobuf/reflect/protoregistry"
@@ -32,6 +36,42 @@ func planOfCalls(address, message string, call request.Call) load.Plan {
 
 func described(s *grpc.Server, files *protoregistry.Files) {
 	grpc_reflection_v1.RegisterServerReflectionServer(s, reflection.NewServerV1(reflection.ServerOptions{Services: s, DescriptorResolver: files}))
+}
+
+// The reflection service and the method are asked over TLS, on new connections and on kept ones. Nobody else's certificate is accepted.
+func TestAWorkerCallsAMethodOverTLS(t *testing.T) {
+	identity := httptest.NewUnstartedServer(nil)
+	identity.StartTLS()
+	identity.Close()
+	ca := string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: identity.Certificate().Raw}))
+	secured := grpc.Creds(credentials.NewTLS(&tls.Config{Certificates: identity.TLS.Certificates}))
+	plan := func(lane history.Lane, host string) load.Plan {
+		p := planOfCalls(loadtest.ServeOrders(t, described, secured), `{"id": 200}`, request.Call{Method: "orders.v1.Orders/Get"})
+		l := &p.Lanes[0]
+		l.Lane, l.Target = lane, strings.Replace(l.Target, "http:", "https:", 1)
+		l.Request.Host, l.Request.TLS = host, &request.TLS{CA: ca}
+		return p
+	}
+	for _, lane := range []history.Lane{load.LaneH2, load.LaneH2Fresh} {
+		rows, _ := collectInto(t, t.TempDir(), plan(lane, "example.com:8443"), collect.WorkerOptions{Secrets: secrets(t, token)})
+		for _, r := range rows {
+			if r.Outcome != history.OK || lane == load.LaneH2Fresh && r.Reused {
+				t.Errorf("%+v", r)
+			}
+		}
+		if len(rows) != 10 {
+			t.Errorf("%d rows on %s", len(rows), lane)
+		}
+	}
+	sink, err := history.Create(t.TempDir(), history.Header{Scenario: "test/refused"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	worker := startWorker(t, collect.WorkerOptions{Secrets: secrets(t, token)})
+	_, err = collect.Start(t.Context(), http.DefaultClient, worker, plan(load.LaneH2, "orders.shop:443"), sink)
+	if err == nil || !strings.Contains(err.Error(), "certificate is valid for example.com") {
+		t.Errorf("another name: %v", err)
+	}
 }
 
 // The worker asks the server for the method, or gets it with the plan. The message has bytes that are no text.

@@ -2,6 +2,7 @@ package outcome
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -11,10 +12,11 @@ import (
 	"testing"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/load/dial"
 )
 
 func TestClassify(t *testing.T) {
-	dial := func(errno syscall.Errno) error {
+	failed := func(errno syscall.Errno) error {
 		return &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", errno)}
 	}
 	tests := []struct {
@@ -22,11 +24,11 @@ func TestClassify(t *testing.T) {
 		at   Stage
 		want history.Outcome
 	}{
-		{dial(syscall.ECONNREFUSED), Connecting, history.Refused},
-		{dial(syscall.EHOSTUNREACH), Connecting, history.Unreachable},
-		{dial(syscall.ENETUNREACH), Connecting, history.Unreachable},
-		{dial(syscall.ETIMEDOUT), Connecting, history.TimeoutConnect},
-		{dial(syscall.ECONNRESET), Connecting, history.Reset},
+		{failed(syscall.ECONNREFUSED), Connecting, history.Refused},
+		{failed(syscall.EHOSTUNREACH), Connecting, history.Unreachable},
+		{failed(syscall.ENETUNREACH), Connecting, history.Unreachable},
+		{failed(syscall.ETIMEDOUT), Connecting, history.TimeoutConnect},
+		{failed(syscall.ECONNRESET), Connecting, history.Reset},
 		{&net.DNSError{Err: "no such host", IsNotFound: true}, Connecting, history.Other},
 		{&net.DNSError{Err: "i/o timeout", IsTimeout: true}, Connecting, history.TimeoutConnect},
 		{passed{}, Connecting, history.TimeoutConnect},
@@ -40,9 +42,16 @@ func TestClassify(t *testing.T) {
 		{io.ErrUnexpectedEOF, Waiting, history.ClosedEarly},
 		{io.ErrUnexpectedEOF, Reading, history.Truncated},
 		{errors.New("malformed HTTP response"), Waiting, history.Other},
+		// A handshake was on a connection that was there.
+		{&dial.HandshakeError{Err: io.EOF}, Connecting, history.ClosedEarly},
+		{&dial.HandshakeError{Err: context.DeadlineExceeded}, Connecting, history.TimeoutConnect},
+		{&dial.HandshakeError{Err: syscall.ECONNRESET}, Connecting, history.Reset},
+		{&dial.HandshakeError{Err: &tls.CertificateVerificationError{Err: errors.New("x509: expired")}}, Connecting, history.BadTLS},
+		{&dial.HandshakeError{Err: errors.New("tls: no version in common")}, Connecting, history.BadTLS},
+		{&net.OpError{Op: "remote error", Err: errors.New("tls: certificate required")}, Reading, history.BadTLS},
 		// What this machine lacks says nothing about the server.
-		{dial(syscall.EMFILE), Connecting, history.Unsent},
-		{dial(syscall.EADDRNOTAVAIL), Connecting, history.Unsent},
+		{failed(syscall.EMFILE), Connecting, history.Unsent},
+		{failed(syscall.EADDRNOTAVAIL), Connecting, history.Unsent},
 	}
 	for _, tt := range tests {
 		if got := Of(tt.err, tt.at); got != tt.want {
