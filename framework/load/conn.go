@@ -5,8 +5,11 @@ import (
 	"crypto/tls"
 	"net"
 	"sync/atomic"
+	"time"
 
+	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/load/dial"
+	"github.com/holdfast-ha/holdfast/framework/load/outcome"
 	"github.com/holdfast-ha/holdfast/framework/load/roundtrip"
 )
 
@@ -62,6 +65,24 @@ func ownConn(c net.Conn) *conn {
 	}
 	own, _ := c.(*conn)
 	return own
+}
+
+// stillborn is net/http's error for a connection of HTTP/2 that ended before its first request was written. It does not say why.
+const stillborn = "http2: client conn could not be established"
+
+// alertOn is what the server said in TLS of why it ended a connection that nobody reads any more; nil: it did not say. In TLS 1.3 a client
+// believes that the handshake is over before the server has looked at its certificate.
+func alertOn(c net.Conn) error {
+	secured, is := c.(*tls.Conn)
+	if !is {
+		return nil
+	}
+	_ = secured.SetReadDeadline(time.Unix(1, 0)) // what ended it is returned again; nothing is waited for
+	_, err := secured.Read(make([]byte, 1))
+	if err == nil || outcome.Of(err, outcome.Waiting) != history.BadTLS {
+		return nil
+	}
+	return err
 }
 
 // conn is a connection that knows its number, the server that last answered on it, and how it broke.

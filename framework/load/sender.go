@@ -3,6 +3,7 @@ package load
 import (
 	"context"
 	"errors"
+	"net"
 	"net/http"
 	"net/http/httptrace"
 	"sync/atomic"
@@ -36,6 +37,7 @@ type httpSender struct {
 	first    *conn // of the attempts
 	reused   bool  // first was
 	last     *conn
+	over     net.Conn // the last one as net/http has it: over TLS, if the URL says https
 }
 
 func (h *httpTransport) sender(l *lane) sender {
@@ -74,7 +76,7 @@ func (s *httpSender) gotConn(info httptrace.GotConnInfo) {
 		s.attempts-- // nothing was written: the connection stopped taking requests in the meantime
 	}
 	s.attempts++
-	s.last = ownConn(info.Conn)
+	s.last, s.over = ownConn(info.Conn), info.Conn
 	if s.attempts == 1 {
 		s.first, s.reused = s.last, info.Reused
 	}
@@ -83,7 +85,7 @@ func (s *httpSender) gotConn(info httptrace.GotConnInfo) {
 // send sends request k and records its row.
 func (s *httpSender) send(k uint64, due history.Offset) {
 	l := s.lane
-	s.asking, s.attempts, s.first, s.last, s.reused = false, 0, nil, nil, false
+	s.asking, s.attempts, s.first, s.last, s.over, s.reused = false, 0, nil, nil, nil, false
 	if s.written != nil {
 		s.written.Store(0)
 	}
@@ -143,6 +145,11 @@ func (s *httpSender) failed(err error) {
 func (s *httpSender) fail(err error, at outcome.Stage) {
 	if cause := context.Cause(s.deadline.Ctx); cause != nil && errors.Is(err, context.Canceled) {
 		err = cause // HTTP/2 does not return the cause
+	}
+	if err.Error() == stillborn {
+		if alert := alertOn(s.over); alert != nil {
+			err = alert
+		}
 	}
 	s.row.Outcome, s.row.Err = outcome.Of(err, at), outcome.Text(err)
 	if o := s.row.Outcome; (o == history.Other || o == history.ClosedEarly) && s.last != nil && s.last.Broke() != nil {
