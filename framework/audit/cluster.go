@@ -61,8 +61,19 @@ type Workload struct {
 	Update    Update
 	// Claims: its pods have or share volumes that may be tied to a zone or a node.
 	Claims bool
-	// Pods are the workload's own pods that have not ended, with the fields that rules need.
-	Pods []corev1.Pod
+	// Pods are the workload's own pods that have not ended.
+	Pods []Pod
+}
+
+// Pod is what rules need of a pod: a hundredth of its size, which counts where thousands are kept.
+type Pod struct {
+	Name   string
+	Labels map[string]string
+	Node   string // empty: none yet
+	Going  bool   // it is being deleted
+	// Unschedulable is since when the scheduler has had no node for it, and Said why; zero: it has one, or has not tried.
+	Unschedulable time.Time
+	Said          string
 }
 
 // The kinds of workloads.

@@ -30,7 +30,7 @@ func PendingOnConstraints(c Cluster) (all []Pending) {
 		}
 		if pods := s.keptPending(neverTooShort); len(pods) > 0 {
 			all = append(all, Pending{
-				Namespace: s.Namespace, Kind: s.Kind, Name: s.Name, Pods: len(pods), Since: pods[0].since, Said: pods[0].said,
+				Namespace: s.Namespace, Kind: s.Kind, Name: s.Name, Pods: len(pods), Since: pods[0].Unschedulable, Said: pods[0].Said,
 			})
 		}
 	}

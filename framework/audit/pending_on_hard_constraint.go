@@ -38,51 +38,28 @@ func checkPending(s *subject) {
 		return
 	}
 	first := pods[0]
-	fix, caution := s.unblock(first.said)
+	fix, caution := s.unblock(first.Said)
 	if s.Kind == StatefulSet && len(fix) > 0 { // a StatefulSet's rollout waits for a broken pod
 		for _, p := range pods {
-			fix = append(fix, s.remove(Target{Kind: "Pod", Namespace: s.Namespace, Name: p.name}))
+			fix = append(fix, s.remove(Target{Kind: "Pod", Namespace: s.Namespace, Name: p.Name}))
 		}
 	}
 	s.find(Finding{
 		Evidence: fmt.Sprintf("%d of %s Pending, the first for %s; the scheduler says: %s",
-			len(pods), prose.Count(s.Replicas, "pod"), s.cluster.Taken.Sub(first.since).Round(time.Minute), first.said),
+			len(pods), prose.Count(s.Replicas, "pod"), s.cluster.Taken.Sub(first.Unschedulable).Round(time.Minute), first.Said),
 		Fix: fix, Caution: sentences(caution, s.rollout()),
 	})
 }
 
-// unscheduled is a pod that the scheduler has no node for.
-type unscheduled struct {
-	name  string
-	since time.Time
-	said  string // the scheduler's message
-}
-
 // keptPending returns the pods that a hard constraint has kept Pending for longer than a time, the longest first.
-func (s *subject) keptPending(longer time.Duration) (pods []unscheduled) {
-	for i := range s.Pods {
-		p := &s.Pods[i]
-		c := noNode(p)
-		if c == nil || p.DeletionTimestamp != nil || s.cluster.Taken.Sub(c.LastTransitionTime.Time) <= longer {
-			continue
-		}
-		if s.because(c.Message) {
-			pods = append(pods, unscheduled{p.Name, c.LastTransitionTime.Time, c.Message})
+func (s *subject) keptPending(longer time.Duration) (pods []Pod) {
+	for _, p := range s.Pods {
+		if p.Said != "" && !p.Going && s.cluster.Taken.Sub(p.Unschedulable) > longer && s.because(p.Said) {
+			pods = append(pods, p)
 		}
 	}
-	slices.SortStableFunc(pods, func(a, b unscheduled) int { return a.since.Compare(b.since) })
+	slices.SortStableFunc(pods, func(a, b Pod) int { return a.Unschedulable.Compare(b.Unschedulable) })
 	return pods
-}
-
-// noNode returns the condition with which the scheduler says that it has no node for a pod; nil if it has one, or has not tried.
-func noNode(p *corev1.Pod) *corev1.PodCondition {
-	for i := range p.Status.Conditions {
-		c := &p.Status.Conditions[i]
-		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && c.Reason == corev1.PodReasonUnschedulable {
-			return c
-		}
-	}
-	return nil
 }
 
 // cause is a hard constraint that the scheduler's message names, and what gives way.
@@ -178,7 +155,7 @@ func (s *subject) emptiest(c corev1.TopologySpreadConstraint) (room []string) {
 		counts[d] = 0
 	}
 	for _, p := range s.largest(c.MatchLabelKeys) {
-		if n := s.nodes[p.Spec.NodeName]; n != nil && n.Labels[c.TopologyKey] != "" {
+		if n := s.nodes[p.Node]; n != nil && n.Labels[c.TopologyKey] != "" {
 			counts[n.Labels[c.TopologyKey]]++
 		}
 	}

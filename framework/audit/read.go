@@ -51,7 +51,7 @@ func (s Scope) has(namespace string) bool {
 // Read gets and lists what the rules need, and writes nothing. What the cluster refuses to show is noted as Unread. It returns
 // an error only if the cluster cannot be queried at all, or rejects the credentials.
 func Read(ctx context.Context, client kubernetes.Interface, scope Scope) (Cluster, error) {
-	r := reader{ctx: ctx, client: client, scope: scope, owners: map[types.UID]types.UID{}, pods: map[types.UID][]corev1.Pod{}}
+	r := reader{ctx: ctx, client: client, scope: scope, owners: map[types.UID]types.UID{}, pods: map[types.UID][]Pod{}}
 	r.cluster.Taken = time.Now()
 	r.checkNamespaces()
 	r.readWorkloads()
@@ -70,9 +70,9 @@ type reader struct {
 	client  kubernetes.Interface
 	scope   Scope
 	cluster Cluster
-	uids    []types.UID                // of the workloads, in their order
-	owners  map[types.UID]types.UID    // of ReplicaSets: their Deployments
-	pods    map[types.UID][]corev1.Pod // by the UID of their controller
+	uids    []types.UID             // of the workloads, in their order
+	owners  map[types.UID]types.UID // of ReplicaSets: their Deployments
+	pods    map[types.UID][]Pod     // by the UID of their controller
 	err     error
 }
 
@@ -168,7 +168,7 @@ func (r *reader) adopt() {
 		}
 	}
 	for i := range r.cluster.Workloads { // the map above has no order
-		slices.SortFunc(r.cluster.Workloads[i].Pods, func(a, b corev1.Pod) int { return strings.Compare(a.Name, b.Name) })
+		slices.SortFunc(r.cluster.Workloads[i].Pods, func(a, b Pod) int { return strings.Compare(a.Name, b.Name) })
 	}
 }
 

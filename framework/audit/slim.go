@@ -5,14 +5,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// slimPod returns what rules need of a pod: a tenth of its size, which counts where thousands are kept.
-func slimPod(p *corev1.Pod) corev1.Pod {
-	slim := corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: p.Name, Labels: p.Labels, DeletionTimestamp: p.DeletionTimestamp},
-		Spec:       corev1.PodSpec{NodeName: p.Spec.NodeName},
-	}
-	if c := noNode(p); c != nil {
-		slim.Status.Conditions = []corev1.PodCondition{*c}
+// slimPod returns what rules need of a pod.
+func slimPod(p *corev1.Pod) Pod {
+	slim := Pod{Name: p.Name, Labels: p.Labels, Node: p.Spec.NodeName, Going: p.DeletionTimestamp != nil}
+	for _, c := range p.Status.Conditions {
+		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && c.Reason == corev1.PodReasonUnschedulable {
+			slim.Unschedulable, slim.Said = c.LastTransitionTime.Time, c.Message
+		}
 	}
 	return slim
 }

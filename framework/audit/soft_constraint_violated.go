@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	corev1 "k8s.io/api/core/v1"
 )
 
 var softConstraintViolated = Rule{
@@ -51,11 +49,11 @@ func checkSoftConstraintViolated(s *subject) {
 
 // largest returns the pods of the largest group with equal values of matchLabelKeys: in a rollout, the revision with the most
 // pods.
-func (s *subject) largest(keys []string) (pods []*corev1.Pod) {
+func (s *subject) largest(keys []string) (pods []*Pod) {
 	if len(keys) == 0 {
 		return s.placed()
 	}
-	groups := map[string][]*corev1.Pod{}
+	groups := map[string][]*Pod{}
 	for _, p := range s.placed() {
 		var values []string
 		for _, key := range keys {

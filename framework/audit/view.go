@@ -107,9 +107,9 @@ func (v *view) indexService(s *corev1.Service) {
 }
 
 // placed returns the subject's pods that are bound to a node and not being deleted.
-func (s *subject) placed() (pods []*corev1.Pod) {
+func (s *subject) placed() (pods []*Pod) {
 	for i := range s.Pods {
-		if p := &s.Pods[i]; p.Spec.NodeName != "" && p.DeletionTimestamp == nil {
+		if p := &s.Pods[i]; p.Node != "" && !p.Going {
 			pods = append(pods, p)
 		}
 	}
@@ -143,7 +143,7 @@ func (s *subject) homes() *nodeSet { return s.places().homes }
 func (s *subject) open() *nodeSet { return s.places().open }
 
 // tally counts pods by the domain of their node. Domains of open nodes without pods are included with 0.
-func (s *subject) tally(key string, pods []*corev1.Pod) map[string]int {
+func (s *subject) tally(key string, pods []*Pod) map[string]int {
 	counts := s.count(key, pods)
 	for _, d := range s.open().domains(key) {
 		counts[d] += 0
@@ -152,10 +152,10 @@ func (s *subject) tally(key string, pods []*corev1.Pod) map[string]int {
 }
 
 // count counts pods by the domain of their node.
-func (s *subject) count(key string, pods []*corev1.Pod) map[string]int {
+func (s *subject) count(key string, pods []*Pod) map[string]int {
 	counts := map[string]int{}
 	for _, p := range pods {
-		if n := s.nodes[p.Spec.NodeName]; n != nil {
+		if n := s.nodes[p.Node]; n != nil {
 			if value, labelled := n.Labels[key]; labelled {
 				counts[value]++
 			}
