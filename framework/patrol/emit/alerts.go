@@ -167,7 +167,7 @@ func (a Alerts) blind() rule {
 	const success = "holdfast_audit_last_success_timestamp_seconds"
 	return alert("HoldfastPatrolBlind", fmt.Sprintf("time() - max(%s) > %g or absent(%s)", success, a.Blind.Seconds(), success), a.Remember,
 		"The holdfast patrol does not see the cluster",
-		"It is away, is not scraped, or cannot read from the API server. Until it can, its alerts neither begin nor end. Its log has the cause.")
+		"It is away, is not scraped, or cannot read from the API server. Until it can, do not rely on its other alerts. Its log has the cause.")
 }
 
 func (a Alerts) cannotCheck() rule {

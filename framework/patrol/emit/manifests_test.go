@@ -61,7 +61,7 @@ func documents(t *testing.T, o Options) map[string][]byte {
 		if err := yaml.Unmarshal(document, &about); err != nil {
 			t.Fatal(err)
 		}
-		all[strings.TrimSpace(about.Kind+" "+about.Metadata.Namespace+" "+about.Metadata.Name)] = document
+		all[strings.Join(strings.Fields(about.Kind+" "+about.Metadata.Namespace+" "+about.Metadata.Name), " ")] = document
 	}
 	return all
 }
