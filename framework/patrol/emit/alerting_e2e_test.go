@@ -61,6 +61,8 @@ func (i *inbox) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // await waits for a notification about an alert.
 func (i *inbox) await(t *testing.T, alert, status string) {
 	t.Helper()
+	began := time.Now()
+	defer func() { t.Logf("%s: waited %s to be told that it is %s", alert, time.Since(began).Round(time.Second), status) }()
 	err := poll.Until(t.Context(), fmt.Sprintf("%s to be %s", alert, status), noticeLimit, func(context.Context) (bool, string, error) {
 		i.mu.Lock()
 		defer i.mu.Unlock()
