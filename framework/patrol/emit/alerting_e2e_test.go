@@ -3,6 +3,7 @@
 package emit
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -103,12 +104,12 @@ func newSite(t *testing.T) *site {
 	s.patrol = free(t)
 	s.startPatrol()
 	t.Cleanup(func() { s.stopPatrol() })
-	manager, prometheus := free(t), free(t)
+	manager := free(t)
 	s.write("alertmanager.yaml", fmt.Sprintf(`
 route: {receiver: hook, group_by: ["..."], group_wait: 0s, group_interval: 1s, repeat_interval: 1h}
 receivers: [{name: hook, webhook_configs: [{url: %q, send_resolved: true}]}]
 `, hook.URL))
-	s.start("prometheus-alertmanager", "--config.file=alertmanager.yaml", "--storage.path=alertmanager", "--cluster.listen-address=", "--web.listen-address="+manager)
+	s.start("prometheus-alertmanager", manager, "--config.file=alertmanager.yaml", "--storage.path=alertmanager", "--cluster.listen-address=")
 	rules, err := quick.File()
 	s.must(err)
 	s.write("rules.yaml", string(rules))
@@ -118,7 +119,7 @@ rule_files: [rules.yaml]
 alerting: {alertmanagers: [{static_configs: [{targets: [%q]}]}]}
 scrape_configs: [{job_name: patrol, honor_labels: true, static_configs: [{targets: [%q], labels: {namespace: holdfast-patrol}}]}]
 `, manager, s.patrol))
-	s.start("prometheus", "--config.file=prometheus.yaml", "--storage.tsdb.path=prometheus", "--web.listen-address="+prometheus, "--query.lookback-delta=4s")
+	s.start("prometheus", free(t), "--config.file=prometheus.yaml", "--storage.tsdb.path=prometheus", "--query.lookback-delta=4s")
 	return s
 }
 
@@ -145,12 +146,13 @@ func free(t *testing.T) string {
 	return listener.Addr().String()
 }
 
-// start runs a program until the test ends. What it logs is shown if the test fails.
-func (s *site) start(program string, arguments ...string) {
+// start runs a server until the test ends, and waits until it is ready. What it logs is shown if the test fails.
+func (s *site) start(program, address string, arguments ...string) {
 	s.Helper()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(s.Context()))
-	run := exec.CommandContext(ctx, prometheusTool(s.T, program), arguments...)
-	var log strings.Builder
+	command := append(unpacked(prometheusTool(s.T, program)), append(arguments, "--web.listen-address="+address)...)
+	run := exec.CommandContext(ctx, command[0], command[1:]...)
+	var log bytes.Buffer
 	run.Dir, run.Stdout, run.Stderr = s.dir, &log, &log
 	s.must(run.Start())
 	s.Cleanup(func() {
@@ -160,6 +162,24 @@ func (s *site) start(program string, arguments ...string) {
 			s.Logf("%s:\n%s", program, log.String())
 		}
 	})
+	s.must(poll.Until(s.Context(), program+" to be ready", noticeLimit, func(context.Context) (bool, string, error) {
+		response, err := http.Get("http://" + address + "/-/ready")
+		if err != nil {
+			return false, "", err
+		}
+		return response.StatusCode == http.StatusOK, response.Status, response.Body.Close()
+	}))
+}
+
+// unpacked is the command line of a program. Debian's programs look for their files below /usr/share; one that was unpacked and not
+// installed is shown its own files there, in a mount namespace that nobody else sees.
+func unpacked(program string) []string {
+	share := filepath.Join(filepath.Dir(filepath.Dir(program)), "share")
+	_, err := os.Stat(filepath.Join(share, "prometheus"))
+	if share == "/usr/share" || err != nil {
+		return []string{program}
+	}
+	return []string{"unshare", "--mount", "--map-root-user", "sh", "-c", `mount --bind "$0" /usr/share && exec "$@"`, share, program}
 }
 
 func (s *site) startPatrol() {
