@@ -45,6 +45,7 @@ type view struct {
 	Took                          string
 	Workloads, Errors, Warnings   int
 	Notes, MoreFindings, MoreSkew int
+	MorePending, MoreNotChecked   int
 	Findings                      []row
 	Pending                       []pendingRow
 	NotChecked                    []notCheckedRow
@@ -101,7 +102,8 @@ func (p *Patrol) view(now time.Time) view {
 	for _, n := range s.notChecked {
 		v.NotChecked = append(v.NotChecked, notCheckedRow{n.Where(), strings.Join(n.Rules, ", "), n.Why})
 	}
-	v.Pending, v.NotChecked = v.Pending[:min(len(v.Pending), mostRows)], v.NotChecked[:min(len(v.NotChecked), mostRows)]
+	v.MorePending, v.MoreNotChecked = max(0, len(v.Pending)-mostRows), max(0, len(v.NotChecked)-mostRows)
+	v.Pending, v.NotChecked = v.Pending[:len(v.Pending)-v.MorePending], v.NotChecked[:len(v.NotChecked)-v.MoreNotChecked]
 	v.skews(s)
 	return v
 }
