@@ -7,8 +7,8 @@ import (
 	"github.com/holdfast-ha/holdfast/suites/chaos"
 )
 
-// gently is twice what the requests need, on any processor that was tried, but the worker uses it up for something else for 400 ms in
-// every two seconds, and sends what was due then afterwards. With 110m and nothing else to do, a slow processor did not send every
+// gently is twice what the requests need, on any processor that was tried, but the worker uses it up for something else for 700 ms in
+// every three seconds, and sends what was due then afterwards. With 110m and nothing else to do, a slow processor did not send every
 // request, and a fast one was never late.
 const gently = "250m"
 

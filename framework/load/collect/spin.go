@@ -7,8 +7,8 @@ import (
 
 // A worker that spins does so for spinFor in every spinEvery: longer than holdfast may overlook, and shorter than a request may be late.
 const (
-	spinEvery = 2 * time.Second
-	spinFor   = 400 * time.Millisecond
+	spinEvery = 3 * time.Second
+	spinFor   = 700 * time.Millisecond
 	spinners  = 64 // each gets 10 ms before the next one
 )
 

@@ -63,7 +63,9 @@ func (i *inbox) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (i *inbox) await(t *testing.T, alert, status string) {
 	t.Helper()
 	began := time.Now()
-	defer func() { t.Logf("%s: waited %s to be told that it is %s", alert, time.Since(began).Round(time.Second), status) }()
+	defer func() {
+		t.Logf("%s: waited %s to be told that it is %s", alert, time.Since(began).Round(time.Second), status)
+	}()
 	err := poll.Until(t.Context(), fmt.Sprintf("%s to be %s", alert, status), noticeLimit, func(context.Context) (bool, string, error) {
 		i.mu.Lock()
 		defer i.mu.Unlock()
