@@ -44,6 +44,7 @@ const (
 	Truncated       Outcome = "truncated"        // the body ended early
 	WrongBody       Outcome = "wrong-body"       // complete, but not the expected body
 	BadStatus       Outcome = "bad-status"       // a status other than 200
+	BadTLS          Outcome = "bad-tls"          // the handshake failed: the certificate is not trusted, or the server does not speak what was asked for
 	Late            Outcome = "late"             // the expected answer, but later than the probe expects it
 	GoAway          Outcome = "goaway"           // the server ended the connection during the request: HTTP/2 GOAWAY, or a close frame
 	Skipped         Outcome = "skipped"          // messages are answered in order, but a later one was answered

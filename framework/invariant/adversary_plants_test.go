@@ -70,7 +70,7 @@ func failOne(random *rand.Rand, p invariant.Invariant, b *ht.Builder) string {
 			continue
 		}
 		r.Outcome = pick(random, history.Refused, history.Reset, history.ClosedEarly, history.TimeoutConnect, history.TimeoutResponse,
-			history.Stall, history.Truncated, history.WrongBody, history.BadStatus, history.GoAway, history.Masked, history.Other)
+			history.Stall, history.Truncated, history.WrongBody, history.BadStatus, history.BadTLS, history.GoAway, history.Masked, history.Other)
 		if r.Outcome != history.Masked && r.Outcome != history.BadStatus {
 			r.Status = 0
 		}

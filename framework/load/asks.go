@@ -2,9 +2,7 @@ package load
 
 import (
 	"crypto/tls"
-	"net"
 	"net/http"
-	"net/url"
 	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
@@ -38,12 +36,8 @@ func newAsksFresh(l Lane, d *dialer) transport {
 }
 
 func newAsks(l Lane, d *dialer) transport {
-	u, _ := url.Parse(l.Target) // the plan was validated
-	all := &askTransport{dialer: d, address: u.Host}
-	if ports := map[string]string{"ws": "80", "wss": "443"}; u.Port() == "" {
-		all.address = net.JoinHostPort(u.Hostname(), ports[u.Scheme])
-	}
-	all.tls, _ = l.Request.TLS.Config(l.Request.ServerName())
+	all := &askTransport{dialer: d, tls: l.Request.ClientTLS(l.Target)}
+	all.address, _ = l.address()
 	for range l.Connections {
 		all.turns = append(all.turns, &ask.Kept{})
 	}
@@ -59,11 +53,17 @@ func (t *askTransport) close() {
 
 func (t *askTransport) sender(l *lane) sender {
 	q := ask.Question{
-		Message: l.Request.Body, Expect: l.Expect, Opening: l.template, TLS: t.tls,
+		Message: l.Request.Body, Expect: l.Expect, Opening: l.template, TLS: t.tls, Private: l.Request.Private(),
 		Check: check.New(l.Expect, l.Request, l.worker, l.Lane.Lane),
 	}
 	return &askSender{lane: l, through: t, question: q}
 }
+
+// mostUnasked is how many new connections a request tries whose server ends them in order before anything is sent.
+const (
+	mostUnasked  = 3
+	unaskedAgain = "the server ended each of 3 new connections in order, before anything was sent"
+)
 
 type askSender struct {
 	lane     *lane
@@ -76,7 +76,15 @@ func (s *askSender) send(k uint64, due history.Offset) {
 	row := history.Request{Worker: s.lane.worker, Lane: s.lane.Lane.Lane, Seq: k, Due: due, Sent: s.lane.record.now()}
 	turn := s.through.turns[k%uint64(len(s.through.turns))]
 	s.question.Check.Request(k)
+	fresh := 0
 	for s.exchange(turn, &row).Unasked { // each time, a connection is gone
+		if row.Reused {
+			continue
+		}
+		if fresh++; fresh == mostUnasked {
+			row.Outcome, row.Err = history.GoAway, unaskedAgain
+			break
+		}
 	}
 	if row.Outcome == history.Unsent {
 		row.Sent = 0

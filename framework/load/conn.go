@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/holdfast-ha/holdfast/framework/load/dial"
+	"github.com/holdfast-ha/holdfast/framework/load/roundtrip"
 )
 
 // dialer makes the connections of a lane.
@@ -37,6 +38,21 @@ func (d *dialer) dial(ctx context.Context, network, address string) (net.Conn, e
 		return nil, d.failed(err)
 	}
 	return &conn{Conn: c, id: d.shared.ids.Add(1), addr: d.behind(c.LocalAddr(), c.RemoteAddr())}, nil
+}
+
+// secure returns a function that makes TLS connections. Its errors tell the server, also if only the handshake failed.
+func (d *dialer) secure(config *tls.Config) roundtrip.Dial {
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		over, err := d.dial(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		made, err := dial.Secure(ctx, over, config, d.Limit)
+		if err != nil {
+			return nil, &lostConn{err, over.(*conn).addr}
+		}
+		return made, nil
+	}
 }
 
 // ownConn is the connection below that of net/http; nil: it is not ours.

@@ -156,7 +156,7 @@ func until(t *testing.T, a *playing, sent uint64) {
 
 // A server that drains loses no request on any lane: each client is asked to leave, and reconnects to the next pod.
 func TestOrderlyEndsAreNoFailures(t *testing.T) {
-	for _, lane := range LaneNames() {
+	for _, lane := range append(LaneNames(), LaneH2CFresh) {
 		t.Run(string(lane), func(t *testing.T) {
 			t.Parallel()
 			pods, conns := map[string]int{}, map[uint64]bool{}

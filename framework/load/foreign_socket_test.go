@@ -2,7 +2,6 @@ package load
 
 import (
 	"bytes"
-	"encoding/pem"
 	"fmt"
 	"net"
 	"net/http"
@@ -303,31 +302,6 @@ func TestAKeptWebSocketAnswersPings(t *testing.T) {
 		t.Errorf("%+v", rows[0])
 	}
 	<-ponged
-}
-
-func TestWebSocketsOverTLS(t *testing.T) {
-	s := chatting(t, pongs)
-	s.Config.ErrorLog = nil
-	s.StartTLS()
-	ca := string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw}))
-	for name, test := range map[string]struct {
-		tls  *request.TLS
-		want history.Outcome
-	}{
-		"its own authority":    {&request.TLS{CA: ca}, history.OK},
-		"unverified":           {&request.TLS{Unverified: true}, history.OK},
-		"an unknown authority": {nil, history.Other},
-	} {
-		for _, lane := range wsLanes {
-			l := speaking(lane, s)
-			l.Request.TLS, l.Request.Host = test.tls, "chat.example.com"
-			for _, row := range spoken(t, l, 2) {
-				if row.Outcome != test.want {
-					t.Errorf("%s on %s: %s %s, want %s", name, lane, row.Outcome, row.Err, test.want)
-				}
-			}
-		}
-	}
 }
 
 // A server of HTTP that speaks no WebSocket, one that answers nothing, and none at all.

@@ -2,7 +2,6 @@ package load
 
 import (
 	"bufio"
-	"encoding/pem"
 	"errors"
 	"io"
 	"net"
@@ -60,28 +59,6 @@ func TestARequestSaysWhatItsLaneSays(t *testing.T) {
 			Request: request.Request{Method: http.MethodPost, Host: "shop.example.com", Headers: map[string]string{"X-Probe": "1"}, Body: `{"sku":1}`},
 		}, 3)
 		wantAll(t, got, history.OK)
-	}
-}
-
-func TestCertificatesAreVerifiedAsTheLaneSays(t *testing.T) {
-	server := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
-	server.Config.ErrorLog = nil
-	server.StartTLS()
-	defer server.Close()
-	ca := string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}))
-	for name, test := range map[string]struct {
-		request request.Request
-		want    history.Outcome
-	}{
-		"its own authority":       {request.Request{Host: "example.com", TLS: &request.TLS{CA: ca}}, history.OK},
-		"unverified":              {request.Request{Host: "other.test", TLS: &request.TLS{Unverified: true}}, history.OK},
-		"an unknown authority":    {request.Request{Host: "example.com"}, history.Other},
-		"a certificate of others": {request.Request{Host: "other.test", TLS: &request.TLS{CA: ca}}, history.Other},
-	} {
-		t.Run(name, func(t *testing.T) {
-			got, _ := outcomesOf(t, Lane{Lane: history.LaneFresh, Target: server.URL, Expect: expect.Answer{Status: []int{200}}, Request: test.request}, 2)
-			wantAll(t, got, test.want)
-		})
 	}
 }
 

@@ -143,7 +143,8 @@ func TestCallsThatFail(t *testing.T) {
 			if d.requests = 2; name == "not healthy" {
 				d.requests = 1
 			}
-			d.check(t, LaneGRPC)
+			kind, _ := KindOf(LaneGRPC)
+			d.check(t, kind)
 		})
 	}
 }

@@ -2,56 +2,71 @@ package load
 
 import (
 	"cmp"
-	"context"
-	"net"
 	"net/http"
-	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/load/dial"
+	"github.com/holdfast-ha/holdfast/framework/load/roundtrip"
 )
 
 // LaneH2C is a few HTTP/2 connections without TLS, each with many concurrent requests.
 const LaneH2C history.Lane = "h2c"
 
-// httpTransport has the net/http transports of a lane, which take turns.
+// Lanes of HTTP/2 on which only servers of users' applications are asked.
+const (
+	LaneH2CFresh history.Lane = "h2c-fresh" // a new connection for every request
+	LaneH2       history.Lane = "h2"        // over TLS, a few connections
+	LaneH2Fresh  history.Lane = "h2-fresh"  // over TLS, a new connection for every request
+)
+
+// httpTransport has the clients of a lane, which take turns.
 type httpTransport struct {
 	turns []http.RoundTripper
-	// multiplexed: a connection may stop taking requests after net/http has chosen it, before anything is written to it.
-	multiplexed bool
+	// http2: a connection may stop taking requests after a client has chosen it, before anything is written to it.
+	http2 bool
 }
 
 func newFresh(l Lane, d *dialer) transport {
-	d.Ports = cmp.Or(d.Ports, &dial.SourcePorts{})
-	l.Connections = 1 // one transport, which keeps no connections
-	return newHTTP(l, d, func(t *http.Transport) { t.DisableKeepAlives = true })
+	return newHTTP(l.single(d), d, func(o roundtrip.Options) http.RoundTripper { return roundtrip.Fresh(o) })
 }
 
-func newPooled(l Lane, d *dialer) transport { return newHTTP(l, d, func(*http.Transport) {}) }
+func newPooled(l Lane, d *dialer) transport {
+	return newHTTP(l, d, func(o roundtrip.Options) http.RoundTripper { return roundtrip.Pooled(o) })
+}
 
-// newH2C returns a transport whose connections are pinged. Without pings, HTTP/2 does not give up a connection on which requests
-// time out, and one to a dead node would carry the lane's requests for a quarter of an hour.
-func newH2C(l Lane, d *dialer) transport {
-	all := newHTTP(l, d, func(t *http.Transport) {
-		t.Protocols = new(http.Protocols)
-		t.Protocols.SetUnencryptedHTTP2(true)
-		t.HTTP2 = &http.HTTP2Config{SendPingTimeout: l.Timeouts.Response, PingTimeout: l.Timeouts.Response}
-	})
-	all.multiplexed = true
+func newMultiplexed(l Lane, d *dialer) transport {
+	return newHTTP2(l, d, func(o roundtrip.Options) http.RoundTripper { return roundtrip.Multiplexed(o) })
+}
+
+func newSingle(l Lane, d *dialer) transport {
+	address, secured := l.address()
+	return newHTTP2(l.single(d), d, func(o roundtrip.Options) http.RoundTripper { return roundtrip.Single(o, address, secured) })
+}
+
+// single is a lane with one client, which keeps no connections.
+func (l Lane) single(d *dialer) Lane {
+	d.Ports = cmp.Or(d.Ports, &dial.SourcePorts{})
+	l.Connections = 1
+	return l
+}
+
+func newHTTP2(l Lane, d *dialer, client func(roundtrip.Options) http.RoundTripper) transport {
+	all := newHTTP(l, d, client, "h2")
+	all.http2 = true
 	return all
 }
 
-func newHTTP(l Lane, d *dialer, change func(*http.Transport)) *httpTransport {
+// newHTTP makes clients, one for each of the lane's connections. Over TLS the server must choose one of the protocols, if there are any.
+func newHTTP(l Lane, d *dialer, client func(roundtrip.Options) http.RoundTripper, protocols ...string) *httpTransport {
+	config := l.Request.ClientTLS(l.Target)
+	config.NextProtos = protocols
+	o := roundtrip.Options{Dial: d.dial, DialTLS: d.secure(config), Idle: share(l.InFlight, l.Connections, 0), Ping: l.Timeouts.Response}
 	all := &httpTransport{}
 	for i := range l.Connections {
-		t := newRoundTripper(d.dial, share(l.InFlight, l.Connections, 0))
 		if l.MaxConnections > 0 {
-			t.MaxConnsPerHost = share(l.MaxConnections, l.Connections, i)
+			o.Most = share(l.MaxConnections, l.Connections, i)
 		}
-		t.TLSClientConfig, _ = l.Request.TLS.Config(l.Request.ServerName()) // the plan was validated
-		t.TLSHandshakeTimeout = l.Timeouts.Connect
-		change(t)
-		all.turns = append(all.turns, t)
+		all.turns = append(all.turns, client(o))
 	}
 	return all
 }
@@ -59,31 +74,11 @@ func newHTTP(l Lane, d *dialer, change func(*http.Transport)) *httpTransport {
 // share returns the i-th part of a whole that is divided into parts that differ by at most one.
 func share(whole, parts, i int) int { return (whole + parts - 1 - i) / parts }
 
-// of returns the transport for request k. Each connection has a transport of its own, because a shared transport would reuse
-// the connection used last and leave the others idle. A transport opens another connection when its own is busy, and keeps it,
-// so slow answers do not turn a reused lane into a fresh one. With MaxConnections, the request waits once the transport has its
+// of returns the client for request k. Each connection has a client of its own, because a shared one would reuse
+// the connection used last and leave the others idle. A client opens another connection when its own is busy, and keeps it,
+// so slow answers do not turn a reused lane into a fresh one. With MaxConnections, the request waits once the client has its
 // share of them.
 func (h *httpTransport) of(k uint64) http.RoundTripper { return h.turns[k%uint64(len(h.turns))] }
-
-const (
-	idleTimeout  = 90 * time.Second // net/http's default, which servers must cope with
-	maxHeadBytes = 64 << 10         // of a response head; the backend's has about 300 bytes
-)
-
-type dialFunc func(ctx context.Context, network, address string) (net.Conn, error)
-
-// newRoundTripper returns a transport like that of most clients, but without features that would hide what happens: proxies,
-// compression, and an automatic upgrade to HTTP/2. The dialer and the sender's deadline bound the waits.
-func newRoundTripper(dial dialFunc, maxIdle int) *http.Transport {
-	return &http.Transport{
-		Proxy:                  nil,
-		DialContext:            dial,
-		DisableCompression:     true,
-		MaxIdleConnsPerHost:    maxIdle,
-		IdleConnTimeout:        idleTimeout,
-		MaxResponseHeaderBytes: maxHeadBytes,
-	}
-}
 
 // close closes the idle connections.
 func (h *httpTransport) close() {

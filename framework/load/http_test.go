@@ -18,6 +18,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/load/loadtest"
+	"github.com/holdfast-ha/holdfast/framework/load/roundtrip"
 	"github.com/holdfast-ha/holdfast/workloads/backend"
 )
 
@@ -125,7 +126,7 @@ func TestTheWaitForAConnectionCounts(t *testing.T) {
 }
 
 // piped dials an in-memory server that answers each request with answer. It numbers its connections from 1.
-func piped(answer func(n uint64, c net.Conn, id string)) dialFunc {
+func piped(answer func(n uint64, c net.Conn, id string)) roundtrip.Dial {
 	var ids atomic.Uint64
 	return func(context.Context, string, string) (net.Conn, error) {
 		here, there := net.Pipe()

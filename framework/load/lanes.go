@@ -45,7 +45,7 @@ var Lanes = []LaneKind{
 	{Name: history.LaneFresh, Protocol: "HTTP/1.1", Connections: PerRequest, Rate: 40, DefaultRate: 100, connect: newFresh},
 	{Name: history.LaneReused, Protocol: "HTTP/1.1", Connections: Pooled, Rate: 40, DefaultRate: 100, connect: newPooled},
 	{Name: LaneStream, Protocol: "lines of text after an HTTP/1.1 upgrade", Connections: Held, EndsAtGateway: true, Rate: 40, Server: backend.Stream, connect: newStreams},
-	{Name: LaneH2C, Protocol: "HTTP/2 without TLS", Connections: Multiplexed, Rate: 40, connect: newH2C},
+	{Name: LaneH2C, Protocol: protocolH2C, Connections: Multiplexed, Rate: 40, connect: newMultiplexed},
 	{Name: LaneGRPC, Protocol: "gRPC", Connections: Multiplexed, EndsAtGateway: true, Rate: 30, Server: backend.GRPC, connect: newChannels},
 	{Name: LaneSocket, Protocol: protocolSocket, Connections: Held, EndsAtGateway: true, Rate: 40, Server: backend.WebSocket, connect: newWebSockets},
 	{Name: history.LaneControl, Protocol: "HTTP/1.1", Connections: Pooled, Rate: 20, DefaultRate: 20, connect: newPooled},
@@ -53,6 +53,9 @@ var Lanes = []LaneKind{
 
 // ForeignLanes are lanes to servers of users' applications that the sample backend does not answer.
 var ForeignLanes = []LaneKind{
+	{Name: LaneH2CFresh, Protocol: protocolH2C, Connections: PerRequest, connect: newSingle},
+	{Name: LaneH2Fresh, Protocol: protocolH2, Connections: PerRequest, connect: newSingle},
+	{Name: LaneH2, Protocol: protocolH2, Connections: Multiplexed, connect: newMultiplexed},
 	{Name: LaneTCP, Protocol: protocolTCP, Connections: PerRequest, EndsAtGateway: true, connect: newAsksFresh},
 	{Name: LaneTCPKept, Protocol: protocolTCP, Connections: Held, EndsAtGateway: true, connect: newAsks},
 	{Name: LaneWS, Protocol: protocolSocket, Connections: PerRequest, EndsAtGateway: true, connect: newAsksFresh},
@@ -60,6 +63,8 @@ var ForeignLanes = []LaneKind{
 }
 
 const (
+	protocolH2C    = "HTTP/2 without TLS"
+	protocolH2     = "HTTP/2 over TLS"
 	protocolTCP    = "TCP"
 	protocolSocket = "WebSocket"
 )
@@ -67,13 +72,30 @@ const (
 // schemes are those of the lane's targets.
 func (k LaneKind) schemes() []string {
 	switch {
-	case k.Server != nil:
+	case k.Server != nil, k.Protocol == protocolH2C:
+		return []string{"http"}
+	case k.Protocol == protocolH2:
+		return []string{"https"}
 	case k.Protocol == protocolTCP:
 		return []string{"tcp"}
 	case k.Protocol == protocolSocket:
 		return []string{"ws", "wss"}
 	}
 	return []string{"http", "https"}
+}
+
+// HTTP2 reports whether the lane speaks HTTP/2, which gRPC needs. A lane of holdfast's own gRPC has its own messages.
+func (k LaneKind) HTTP2() bool { return k.Protocol == protocolH2C || k.Protocol == protocolH2 }
+
+// LanesTo are the lanes on which the servers of applications can be asked by URLs of a scheme. The first two are those of a usual
+// client: a new connection for each request, and kept ones.
+func LanesTo(scheme string) (list []LaneKind) {
+	for _, k := range slices.Concat(Lanes, ForeignLanes) {
+		if k.Server == nil && k.Name != history.LaneControl && slices.Contains(k.schemes(), scheme) {
+			list = append(list, k)
+		}
+	}
+	return list
 }
 
 // KindOf returns a lane's row of Lanes or ForeignLanes. The name of a lane may end with that of a probe: see history.Lane.
@@ -95,14 +117,6 @@ func LaneNames(uses ...Connections) (names []history.Lane) {
 		}
 	}
 	return names
-}
-
-// PlainLanes are those of LaneNames to which every HTTP server can answer.
-func PlainLanes(uses ...Connections) []history.Lane {
-	return slices.DeleteFunc(LaneNames(uses...), func(name history.Lane) bool {
-		kind, _ := KindOf(name)
-		return kind.Server != nil || name == history.LaneControl
-	})
 }
 
 // EveryLane is a lane of every kind, for disruptions that no client may notice, those with long-lived connections included.

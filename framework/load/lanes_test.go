@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/load/roundtrip"
 	"github.com/holdfast-ha/holdfast/workloads/backend"
 	"github.com/holdfast-ha/holdfast/workloads/serve"
 )
@@ -47,7 +48,7 @@ func TestANewLaneIsAClientAServerAndARow(t *testing.T) {
 	Lanes = append(slices.Clone(Lanes), LaneKind{
 		Name: shout, Protocol: "HTTP/1.1", Connections: Multiplexed, Rate: 5, Server: shouting,
 		connect: func(l Lane, d *dialer) transport {
-			all := newHTTP(l, d, func(*http.Transport) {})
+			all := newHTTP(l, d, func(o roundtrip.Options) http.RoundTripper { return roundtrip.Pooled(o) })
 			for i, t := range all.turns {
 				all.turns[i] = toShout{t}
 			}

@@ -2,6 +2,7 @@ package load
 
 import (
 	"cmp"
+	"crypto/tls"
 	"fmt"
 	"io"
 	"net"
@@ -15,6 +16,7 @@ import (
 	"golang.org/x/net/http2"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/load/request"
 )
 
 // misbehaviour is a misbehaviour of a server on a lane, and the expected outcome of the last of so many requests.
@@ -43,8 +45,8 @@ func misbehaviours(kind LaneKind) map[string]misbehaviour {
 			return http1Misbehaviours("each request has a connection of its own, which has never been idle")
 		}
 		return http1Misbehaviours("")
-	case "HTTP/2 without TLS":
-		return h2cMisbehaviours()
+	case protocolH2C, protocolH2:
+		return http2Misbehaviours(kind.Connections == PerRequest)
 	case "gRPC":
 		return grpcMisbehaviours()
 	}
@@ -102,8 +104,8 @@ func http1Misbehaviours(neverIdle string) map[string]misbehaviour {
 // unordered is why answers cannot be skipped: a late answer says nothing about other requests.
 const unordered = "answers have no order"
 
-func h2cMisbehaviours() map[string]misbehaviour {
-	return everywhere(map[string]misbehaviour{
+func http2Misbehaviours(fresh bool) map[string]misbehaviour {
+	of := everywhere(map[string]misbehaviour{
 		"resets":              {want: history.Reset, serve: overH2(func(s *h2, _ uint32, _ int) { s.resets() })},
 		"closes early":        {want: history.ClosedEarly, err: "unexpected EOF", serve: overH2(func(*h2, uint32, int) {})},
 		"no answer in time":   {want: history.TimeoutResponse, quick: quickResponse, serve: overH2(func(s *h2, _ uint32, _ int) { s.waits() })},
@@ -135,11 +137,25 @@ func h2cMisbehaviours() map[string]misbehaviour {
 			s.waits()
 		}},
 	})
+	if fresh {
+		of["breaks an idle connection"] = misbehaviour{never: "each request has a connection of its own, which has never been idle"}
+		// net/http's Transport would send such a request again, and again, as long as the server refuses it.
+		of["refuses a request it has not begun"] = misbehaviour{want: history.GoAway, err: "GOAWAY", serve: overH2(func(s *h2, _ uint32, _ int) {
+			_ = s.WriteGoAway(0, http2.ErrCodeNo, nil)
+			s.waits()
+		})}
+	}
+	return of
+}
+
+// tabled are the lanes of the table. Those of TCP and WebSockets of others have tests of their own.
+func tabled() []LaneKind {
+	return append(slices.Clone(Lanes), slices.DeleteFunc(slices.Clone(ForeignLanes), func(k LaneKind) bool { return !k.HTTP2() })...)
 }
 
 // Each lane distinguishes all misbehaviours, except those that cannot happen on it.
 func TestLanesTellMisbehavioursApart(t *testing.T) {
-	for _, kind := range Lanes {
+	for _, kind := range tabled() {
 		of := misbehaviours(kind)
 		for _, name := range misbehaviourNames {
 			d, known := of[name]
@@ -151,7 +167,7 @@ func TestLanesTellMisbehavioursApart(t *testing.T) {
 			}
 			t.Run(fmt.Sprint(kind.Name, " ", name), func(t *testing.T) {
 				t.Parallel()
-				d.check(t, kind.Name)
+				d.check(t, kind)
 			})
 		}
 		for name := range of {
@@ -162,12 +178,21 @@ func TestLanesTellMisbehavioursApart(t *testing.T) {
 	}
 }
 
-func (d misbehaviour) check(t *testing.T, lane history.Lane) {
+func (d misbehaviour) check(t *testing.T, kind LaneKind) {
 	limits := roomy
 	if d.quick != nil {
 		d.quick(&limits)
 	}
-	l := testLane(t, Lane{Lane: lane, Target: d.target(t), Rate: 1, Connections: 1, Timeouts: limits})
+	secured := kind.Protocol == protocolH2
+	l := Lane{Lane: kind.Name, Target: d.target(t, secured), Rate: 1, Connections: 1, Timeouts: limits}
+	if secured {
+		l.Request = request.Request{Host: "example.com", TLS: &request.TLS{CA: authority(t)}}
+	}
+	d.judge(t, testLane(t, l))
+}
+
+func (d misbehaviour) judge(t *testing.T, l *lane) {
+	t.Helper()
 	rows := d.send(t, l)
 	for _, r := range rows[:len(rows)-1] {
 		if r.Outcome != history.OK {
@@ -207,12 +232,16 @@ func (d misbehaviour) send(t *testing.T, l *lane) []history.Request {
 }
 
 // target returns the URL of the server, of a closed port, or of a listener that does not answer.
-func (d misbehaviour) target(t *testing.T) string {
+func (d misbehaviour) target(t *testing.T, secured bool) string {
+	scheme, config := "http://", (*tls.Config)(nil)
+	if secured {
+		scheme, config = "https://", identified(t, "h2")
+	}
 	if d.serve == nil && d.want == history.TimeoutConnect {
-		return "http://" + deaf(t) + "/"
+		return scheme + deaf(t) + "/"
 	}
 	if d.serve != nil {
-		url, _ := listen(t, d.serve)
+		url, _ := listenTLS(t, config, d.serve)
 		return url
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -220,7 +249,7 @@ func (d misbehaviour) target(t *testing.T) string {
 		t.Fatal(err)
 	}
 	_ = l.Close()
-	return "http://" + l.Addr().String() + "/"
+	return scheme + l.Addr().String() + "/"
 }
 
 // deaf returns the address of a listener with a full queue, which drops packets as a dead node does.

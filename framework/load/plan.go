@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"net"
 	"net/url"
 	"slices"
 	"time"
@@ -52,7 +53,7 @@ type Plan struct {
 // Lane is one stream of identical requests. Zero fields except Lane and Rate mean their defaults.
 type Lane struct {
 	Lane history.Lane `json:"lane"`
-	// Target is an http URL. On the control lane it may be empty: the worker's own server.
+	// Target is a URL whose scheme is that of the lane's protocol. On the control lane it may be empty: the worker's own server.
 	Target string `json:"target"`
 	// Rate is in requests a second: request k is due at the start + k/Rate.
 	Rate float64 `json:"rate"`
@@ -140,10 +141,17 @@ func (l Lane) validate() error {
 	if err != nil || u.Host == "" || !slices.Contains(kind.schemes(), u.Scheme) {
 		return fmt.Errorf("target %q is no %s URL", l.Target, kind.schemes()[0])
 	}
-	if kind.Connections == Multiplexed && u.Scheme == "https" {
-		return fmt.Errorf("target %q: HTTP/2 with TLS is not supported", l.Target)
-	}
 	return l.Request.Validate()
+}
+
+// address is the host and the port of a valid lane's target, and whether its connections are secured by TLS.
+func (l Lane) address() (hostPort string, secured bool) {
+	u, _ := url.Parse(l.Target) // the plan was validated
+	port := "80"
+	if secured = u.Scheme == "https" || u.Scheme == "wss"; secured {
+		port = "443"
+	}
+	return net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), port)), secured
 }
 
 // To returns the plan with its lanes leading to a target where they have none, and expecting that target's answers. The control

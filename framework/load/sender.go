@@ -30,7 +30,7 @@ type httpSender struct {
 	body     []byte
 
 	row      history.Request
-	written  *atomic.Int64 // writes of the request since it got its connection; multiplexed connections only
+	written  *atomic.Int64 // writes of the request since it got its connection; HTTP/2 only
 	asking   bool          // for a connection
 	attempts int
 	first    *conn // of the attempts
@@ -48,7 +48,7 @@ func (h *httpTransport) sender(l *lane) sender {
 func (s *httpSender) trace() *httptrace.ClientTrace {
 	// The sending goroutine calls both.
 	t := &httptrace.ClientTrace{GetConn: func(string) { s.asking = true }, GotConn: s.gotConn}
-	if s.through.multiplexed {
+	if s.through.http2 {
 		written := new(atomic.Int64)
 		s.written = written
 		t.WroteHeaders = func() { written.Add(1) } // called by any goroutine

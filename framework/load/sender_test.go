@@ -2,6 +2,7 @@ package load
 
 import (
 	"bufio"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -25,9 +26,10 @@ type script func(t *testing.T, n int, c *exchange)
 
 // exchange is the server's end of a connection.
 type exchange struct {
-	*net.TCPConn
-	in     *bufio.Reader
-	broken bool
+	net.Conn // over TLS where the client's URL says so
+	tcp      *net.TCPConn
+	in       *bufio.Reader
+	broken   bool
 }
 
 // request reads a request and returns its id; false when the client has gone.
@@ -73,7 +75,7 @@ func (c *exchange) answers(n int, more ...string) bool {
 // resets ends the connection by a reset, as a machine does that does not know the connection.
 func (c *exchange) resets() {
 	c.broken = true
-	_ = c.SetLinger(0)
+	_ = c.tcp.SetLinger(0)
 }
 
 // silent reports whether the client sends nothing for that long, and does not close.
@@ -90,6 +92,12 @@ func (c *exchange) waits() { _, _ = io.Copy(io.Discard, c.in) }
 // listen serves each connection with the script, on loopback, and returns the URL.
 func listen(t *testing.T, serve script) (string, net.Listener) {
 	t.Helper()
+	return listenTLS(t, nil, serve)
+}
+
+// listenTLS serves over TLS; nil: without.
+func listenTLS(t *testing.T, config *tls.Config, serve script) (string, net.Listener) {
+	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -103,14 +111,22 @@ func listen(t *testing.T, serve script) (string, net.Listener) {
 			}
 			go func() {
 				defer func() { _ = c.Close() }()
-				x := &exchange{TCPConn: c.(*net.TCPConn), in: bufio.NewReader(c)}
+				x := &exchange{Conn: c, tcp: c.(*net.TCPConn)}
+				if config != nil {
+					x.Conn = tls.Server(c, config)
+				}
+				x.in = bufio.NewReader(x.Conn)
 				if serve(t, n, x); !x.broken {
-					_ = x.CloseWrite()
-					x.waits() // closing with unread input would send a reset
+					_ = x.Conn.(interface{ CloseWrite() error }).CloseWrite()
+					_ = x.tcp.CloseWrite()
+					_, _ = io.Copy(io.Discard, x.tcp) // closing with unread input would send a reset
 				}
 			}()
 		}
 	}()
+	if config != nil {
+		return "https://" + l.Addr().String() + "/", l
+	}
 	return "http://" + l.Addr().String() + "/", l
 }
 
@@ -462,11 +478,4 @@ func TestSenderRecovers(t *testing.T) {
 	compareRows(t, []history.Request{
 		{Outcome: history.TimeoutResponse, Attempts: 1, Conn: 1}, ok(1, 2, false), ok(2, 3, false),
 	}, sendAll(t, l, 3), l)
-}
-
-func TestTransportIsHonest(t *testing.T) {
-	tr := newRoundTripper(nil, 1)
-	if tr.Proxy != nil || !tr.DisableCompression || tr.ForceAttemptHTTP2 || tr.DisableKeepAlives {
-		t.Errorf("the transport uses a proxy, compression, HTTP/2 or no keep-alive: %+v", tr)
-	}
 }

@@ -159,7 +159,7 @@ func (s *Timelines) anyones(ip string) bool {
 // masked, the response names the one that helped out.
 func answeredWrongly(o history.Outcome) bool {
 	switch o {
-	case history.BadStatus, history.WrongBody, history.Truncated, history.Stall:
+	case history.BadStatus, history.WrongBody, history.BadTLS, history.Truncated, history.Stall:
 		return true
 	}
 	return false

@@ -28,6 +28,7 @@ type Question struct {
 	// Opening is the request that opens a WebSocket. Nothing but its URL, Host and headers counts.
 	Opening *http.Request
 	TLS     *tls.Config // of a wss URL
+	Private bool        // nothing of what the server says is quoted: it may repeat what the request carries
 }
 
 // Result is what became of a question.

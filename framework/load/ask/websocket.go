@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/load/deadline"
+	"github.com/holdfast-ha/holdfast/framework/load/dial"
 	"github.com/holdfast-ha/holdfast/framework/load/outcome"
 )
 
@@ -54,8 +56,10 @@ func openSocket(ctx context.Context, over Link, q Question, until time.Time) (Co
 	ctx, cancel := context.WithDeadline(ctx, until)
 	defer cancel()
 	d := websocket.Dialer{
-		NetDialContext:  func(context.Context, string, string) (net.Conn, error) { return over, nil },
-		TLSClientConfig: q.TLS,
+		NetDialContext: func(context.Context, string, string) (net.Conn, error) { return over, nil },
+		NetDialTLSContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return dial.Secure(ctx, over, q.TLS, time.Until(until))
+		},
 	}
 	header := q.Opening.Header.Clone()
 	header.Set("Host", q.Opening.Host)
@@ -74,10 +78,36 @@ func openSocket(ctx context.Context, over Link, q Question, until time.Time) (Co
 		}
 		return nil, r
 	}
+	if wrong := q.wrongSubprotocol(made.Subprotocol()); wrong != "" {
+		_ = made.Close() // nothing is asked on it
+		return nil, Result{Outcome: history.WrongBody, Err: wrong, Status: answer.StatusCode}
+	}
 	made.SetReadLimit(maxMessageBytes)
 	s := &socket{Conn: made, over: over, answers: make(chan []byte, 1), ended: make(chan struct{}), closing: make(chan struct{})}
 	go s.read()
 	return s, Result{}
+}
+
+// wrongSubprotocol describes what is wrong with the subprotocol that the server chose; empty: nothing. It must be one of those that were
+// offered, if any were.
+func (q Question) wrongSubprotocol(chosen string) string {
+	var offered []string
+	for _, line := range q.Opening.Header.Values("Sec-WebSocket-Protocol") {
+		for one := range strings.SplitSeq(line, ",") {
+			if one = strings.TrimSpace(one); one != "" {
+				offered = append(offered, one)
+			}
+		}
+	}
+	switch {
+	case slices.Contains(offered, chosen), chosen == "" && len(offered) == 0:
+		return ""
+	case chosen == "":
+		return "the server chose none of the subprotocols that it was offered"
+	case q.Private:
+		return "the server chose another subprotocol than it was offered"
+	}
+	return fmt.Sprintf("the server chose the subprotocol %.100q, which it was not offered", chosen)
 }
 
 // read reads messages until the connection ends.

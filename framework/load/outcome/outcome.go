@@ -14,6 +14,7 @@ import (
 	"syscall"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/load/dial"
 )
 
 // Stage is how far a request got before it failed.
@@ -28,6 +29,7 @@ const (
 
 // Of returns the outcome of a failed request.
 func Of(err error, at Stage) history.Outcome {
+	_, handshake := errors.AsType[*dial.HandshakeError](err)
 	switch {
 	case IsAny(err, syscall.EMFILE, syscall.ENFILE, syscall.EADDRNOTAVAIL, syscall.ENOBUFS, syscall.ENOMEM):
 		return history.Unsent // this machine ran out of a resource, which says nothing about the server
@@ -43,8 +45,12 @@ func Of(err error, at Stage) history.Outcome {
 		return history.Reset
 	case TimedOut(err):
 		return [...]history.Outcome{history.TimeoutConnect, history.TimeoutResponse, history.Stall}[at]
+	case handshake && IsAny(err, io.EOF, io.ErrUnexpectedEOF):
+		return history.ClosedEarly // there was a connection
 	case IsAny(err, io.EOF, io.ErrUnexpectedEOF):
 		return [...]history.Outcome{history.Other, history.ClosedEarly, history.Truncated}[at]
+	case handshake, alert(err):
+		return history.BadTLS
 	default:
 		return history.Other
 	}
@@ -58,6 +64,13 @@ func IsAny[E error](err error, others ...E) bool {
 		}
 	}
 	return false
+}
+
+// alert reports whether an error is what a server said in TLS of why it ends the connection, possibly long after the handshake: a server
+// that wants the certificate of its client says so when the client believes that the handshake is over.
+func alert(err error) bool {
+	op, is := errors.AsType[*net.OpError](err)
+	return is && op.Op == "remote error" // package tls does not export the type of alerts
 }
 
 // streamError has the fields of net/http's unexported stream error, so errors.As matches that error.

@@ -1,10 +1,12 @@
 package request
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -88,9 +90,9 @@ func (r Request) described(ctx context.Context, target string) (*unary.Method, e
 	}
 	with := maps.Clone(r.Headers)
 	maps.DeleteFunc(with, func(name, _ string) bool { _, own := ofGRPC[name]; return own })
-	address := u.Host
-	if u.Port() == "" {
-		address += ":80"
+	server := unary.Server{Address: net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), "80")), Name: r.Host, Metadata: with}
+	if u.Scheme == "https" {
+		server.Address, server.TLS = net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), "443")), r.ClientTLS(target)
 	}
-	return unary.Server{Address: address, Name: r.Host, Metadata: with}.Method(ctx, r.Call.Method)
+	return server.Method(ctx, r.Call.Method)
 }

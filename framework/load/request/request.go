@@ -14,6 +14,7 @@ import (
 	"maps"
 	"net"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -36,15 +37,16 @@ type Request struct {
 	// FromSecret are the headers whose values are in Secrets. The load worker reads them, see WithSecrets; a plan never has them.
 	FromSecret map[string]SecretKey `json:"fromSecret,omitempty"`
 	Body       string               `json:"body,omitempty"`
-	TLS        *TLS                 `json:"tls,omitempty"`  // of an https target; nil: the usual certificate authorities are trusted
+	TLS        *TLS                 `json:"tls,omitempty"`  // of an https or wss target; nil: the usual certificate authorities are trusted
 	Call       *Call                `json:"call,omitempty"` // the request is a gRPC call
 }
 
 // TLS is how a server's certificate is verified.
 type TLS struct {
-	// CA is the certificate authorities to trust, as PEM; empty: those that this machine trusts.
+	// CA is the certificate authorities to trust, as PEM; empty: those that this machine trusts. The image of a load worker has none, and so
+	// trusts those of Mozilla, which the program brings.
 	CA string `json:"ca,omitempty"`
-	// Unverified trusts any certificate.
+	// Unverified trusts any certificate. It excludes CA.
 	Unverified bool `json:"unverified,omitempty"`
 }
 
@@ -116,8 +118,11 @@ func (r Request) New(ctx context.Context, target string) (*http.Request, error) 
 // Config is how a client verifies certificates. The server's certificate must be for the name.
 func (t *TLS) Config(name string) (*tls.Config, error) {
 	c := &tls.Config{ServerName: name, MinVersion: tls.VersionTLS12}
-	if t == nil {
+	switch {
+	case t == nil:
 		return c, nil
+	case t.CA != "" && t.Unverified:
+		return nil, errors.New("tls: want one of ca and unverified: with unverified, no certificate authority is asked")
 	}
 	if t.CA != "" {
 		c.RootCAs = x509.NewCertPool()
@@ -125,16 +130,25 @@ func (t *TLS) Config(name string) (*tls.Config, error) {
 			return nil, errors.New("the certificate authority holds no certificate in PEM")
 		}
 	}
-	c.InsecureSkipVerify = t.Unverified // what the user asked for, and what the report says
+	c.InsecureSkipVerify = t.Unverified // what the user asked for, and what the notes of the report say
 	return c, nil
 }
 
-// ServerName is the name that the certificate of the lane's server must be for; empty: that of the target.
-func (r Request) ServerName() string {
+// ClientTLS is how the client of a valid request to a target verifies certificates: that of the server must be for the host of the
+// request, or else of the target.
+func (r Request) ClientTLS(target string) *tls.Config {
+	name := r.Host
 	if host, _, err := net.SplitHostPort(r.Host); err == nil {
-		return host
+		name = host
 	}
-	return r.Host
+	if u, err := url.Parse(target); err == nil {
+		name = cmp.Or(name, u.Hostname())
+	}
+	c, err := r.TLS.Config(name)
+	if err != nil { // it was not validated, and trusts nobody
+		c = &tls.Config{ServerName: name, MinVersion: tls.VersionTLS12, RootCAs: x509.NewCertPool()}
+	}
+	return c
 }
 
 // Health is the request of a gRPC health check of a service; empty: of the whole server. It is sent on a lane of HTTP/2.

@@ -2,6 +2,7 @@ package unary
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +11,7 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/metadata"
 	reflection "google.golang.org/grpc/reflection/grpc_reflection_v1"
@@ -22,11 +24,12 @@ import (
 // askLimit bounds all questions about one method. The harness waits for a worker's answer for longer.
 const askLimit = 10 * time.Second
 
-// Server is a gRPC server without TLS that describes its methods.
+// Server is a gRPC server that describes its methods.
 type Server struct {
 	Address  string            // host:port
 	Name     string            // by which it is called; empty: the address
 	Metadata map[string]string // of each call
+	TLS      *tls.Config       // nil: without TLS
 }
 
 // streams are the reflection service's method in its two versions, whose messages are the same.
@@ -41,7 +44,7 @@ func (s Server) Method(ctx context.Context, name string) (*Method, error) {
 	if err != nil {
 		return nil, err
 	}
-	options := []grpc.DialOption{grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithNoProxy(), grpc.WithDisableServiceConfig()}
+	options := []grpc.DialOption{grpc.WithTransportCredentials(s.credentials()), grpc.WithNoProxy(), grpc.WithDisableServiceConfig()}
 	if s.Name != "" {
 		options = append(options, grpc.WithAuthority(s.Name))
 	}
@@ -64,6 +67,15 @@ func (s Server) Method(ctx context.Context, name string) (*Method, error) {
 	}
 	return nil, fmt.Errorf("the server has no reflection service, which would describe %s: register one (grpc.reflection.v1, or v1alpha), "+
 		"or name a file with descriptors", name)
+}
+
+func (s Server) credentials() credentials.TransportCredentials {
+	if s.TLS == nil {
+		return insecure.NewCredentials()
+	}
+	c := s.TLS.Clone()
+	c.ServerName = "" // gRPC takes it from its authority, which is the Name with its port
+	return credentials.NewTLS(c)
 }
 
 // describe asks one version of the reflection service.
