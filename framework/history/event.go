@@ -30,6 +30,7 @@ type Event struct {
 	Noise     *Noise         `json:"noise,omitempty"`
 	Echo      *Echo          `json:"echo,omitempty"`
 	Reach     *Reach         `json:"reach,omitempty"`
+	Share     *LoadShare     `json:"share,omitempty"`
 	Load      *LoadTotals    `json:"load,omitempty"`
 	Gateway   *GatewayTotals `json:"gateway,omitempty"`
 	Segment   *Segment       `json:"segment,omitempty"`
