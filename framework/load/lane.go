@@ -24,9 +24,9 @@ const (
 
 // Why a request was not sent, in a row's text.
 const (
-	unsentBusy    = "the lane's limit of requests in flight was reached"
-	unsentLate    = "the worker got to it more than a second late"
-	unsentFull    = "the worker's limit of uncollected rows was reached"
+	unsentBusy = "the lane's limit of requests in flight was reached"
+	unsentLate = "the worker got to it more than a second late"
+	unsentFull = "the worker's limit of uncollected rows was reached"
 )
 
 // dueRequest is a request to be sent.
