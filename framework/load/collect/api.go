@@ -10,6 +10,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/load"
+	"github.com/holdfast-ha/holdfast/framework/load/reach"
 )
 
 // maxPlanBytes bounds a plan, which usually has a few hundred bytes, and more with bodies or with the descriptors of gRPC calls.
@@ -19,7 +20,7 @@ const maxPlanBytes = 16 << 20
 //
 //	GET /healthz                           200 once it runs
 //	GET /clock                             Clock
-//	POST /try                              sends one request to each target of a load.Plan; answers with a load.Trial each
+//	POST /try                              sends one request to each target of a load.Plan; answers with a reach.Trial each
 //	PUT /plan                              prepares a load.Plan; answers like GET /status
 //	POST /start?plan=ID&at=T               begins it at a moment on the worker's clock; answers like GET /status
 //	POST /stop?plan=ID&at=T                no hit is due from a moment on; waits for requests in flight; answers like GET /status
@@ -97,11 +98,7 @@ func (w *worker) try(rw http.ResponseWriter, r *http.Request) {
 		http.Error(rw, err.Error(), http.StatusConflict)
 		return
 	}
-	o := w.options(nil)
-	if o.Control == "" {
-		o.Control = w.control
-	}
-	trials, err := load.Try(w.ctx, private, o)
+	trials, err := reach.Try(w.ctx, private, w.options(nil))
 	if err != nil {
 		http.Error(rw, err.Error(), http.StatusConflict)
 		return
