@@ -27,7 +27,7 @@ const maxPlanBytes = 16 << 20
 //	GET /status?plan=ID                    Status
 //	POST /report?plan=ID&stored=N&noise=M  the segments up to N are stored elsewhere and forgotten; answers with a Report, without
 //	                                       the first M samples of noise
-//	GET /segments/N?plan=ID                the rows of a segment as package history writes them, packed by gzip
+//	GET /segments/N?plan=ID                the rows of a segment as package history writes them, packed by gzip; 410 if they are lost
 //	POST /done?plan=ID                     all rows are stored elsewhere: the worker ends
 //
 // All calls are safe to repeat, but /try, which sends again. A plan other than the current one is 404. A new plan while another is
@@ -159,11 +159,12 @@ func (w *worker) getSegment(rw http.ResponseWriter, r *http.Request, p *playing)
 		http.Error(rw, fmt.Sprintf("no segment %s", r.PathValue("n")), http.StatusNotFound)
 		return
 	}
-	rw.Header().Set("Content-Type", "application/gzip")
-	if err := one.writeTo(rw); err != nil { // a reader detects a missing end by the checksum
-		w.log.Error("a segment could not be read", "segment", n, "error", err)
-		panic(http.ErrAbortHandler)
+	if err := one.load(); err != nil {
+		http.Error(rw, fmt.Sprintf("segment %d is lost: %s", n, err), http.StatusGone)
+		return
 	}
+	rw.Header().Set("Content-Type", "application/gzip")
+	_ = one.writeTo(rw) // a reader detects a missing end by the checksum
 }
 
 // done lets the worker end, which loses nothing any more.
