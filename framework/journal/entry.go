@@ -136,6 +136,4 @@ type Header struct {
 	// Zero: as long as that process lives.
 	Began    time.Time     `json:"began"`
 	Duration time.Duration `json:"durationNanoseconds,omitempty"`
-	// Unread is what the fingerprint does not contain, and why.
-	Unread []string `json:"unread,omitempty"`
 }

@@ -93,3 +93,15 @@ func worded(raw []byte) string {
 	}
 	return string(raw[:most]) + "..."
 }
+
+// inWords is a decoded value in a message.
+func inWords(value any) string {
+	if value == nil {
+		return "nothing"
+	}
+	raw, err := json.Marshal(value)
+	if err != nil {
+		return fmt.Sprint(value)
+	}
+	return worded(raw)
+}
