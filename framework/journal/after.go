@@ -106,7 +106,7 @@ func (j *Journal) explain(entries []Entry, o Object, d fingerprint.Difference, r
 		path = path[:2] // taints are owned as one
 	}
 	by := owners(read, path)
-	if len(by) == 0 || slices.ContainsFunc(by, func(o owner) bool { return o.Manager == managerOf(j.o.Run) }) {
+	if len(by) == 0 || slices.ContainsFunc(by, func(o owner) bool { return o.Manager == managerOf(j.o.Run) || o.Manager == undoer }) {
 		return ""
 	}
 	return "changed by " + names(by)
@@ -148,7 +148,7 @@ type Planned struct {
 
 // Preview returns what Undo would do, the newest change first. It only reads.
 func (j *Journal) Preview(ctx context.Context) (all []Planned) {
-	for _, e := range j.pending(nil) {
+	for _, e := range slices.Backward(j.Unfinished()) {
 		p := Planned{Entry: e}
 		switch {
 		case e.NoUndo != "":

@@ -216,7 +216,7 @@ func (j *Journal) set(ctx context.Context, c Change, e *Entry, read *unstructure
 		if err != nil {
 			return nil, refusal{err}
 		}
-		made, err := j.patch(ctx, e.Object, read, ops)
+		made, err := j.patch(ctx, managerOf(j.o.Run), e.Object, read, ops)
 		if err == nil {
 			return made, e.stored(made)
 		}
@@ -242,8 +242,8 @@ func (j *Journal) set(ctx context.Context, c Change, e *Entry, read *unstructure
 	return nil, refusal{fmt.Errorf("%s was changed by others during each of %d attempts", e.Object, attempts)}
 }
 
-// patch sends a patch for exactly the object that was read.
-func (j *Journal) patch(ctx context.Context, o Object, read *unstructured.Unstructured, ops []Operation) (*unstructured.Unstructured, error) {
+// patch sends a patch for exactly the object that was read, under the name of a manager.
+func (j *Journal) patch(ctx context.Context, manager string, o Object, read *unstructured.Unstructured, ops []Operation) (*unstructured.Unstructured, error) {
 	body, err := encodePatch(read, ops)
 	if err != nil {
 		return nil, refusal{err}
@@ -254,7 +254,7 @@ func (j *Journal) patch(ctx context.Context, o Object, read *unstructured.Unstru
 	if o.Subresource != "" {
 		sub = []string{o.Subresource}
 	}
-	return j.at(o).Patch(ctx, o.Name, types.JSONPatchType, body, metav1.PatchOptions{FieldManager: managerOf(j.o.Run)}, sub...)
+	return j.at(o).Patch(ctx, o.Name, types.JSONPatchType, body, metav1.PatchOptions{FieldManager: manager}, sub...)
 }
 
 // stored completes an entry with the value in the form in which the API server has stored it. If the server has accepted the patch and the field

@@ -25,18 +25,24 @@ const lateWrite = 2 * time.Second
 // Undo undoes every change, the newest first, and returns when each entry is finished or cannot be finished by this call. It may be called
 // again, and by several processes at the same time. An undo that fails does not stop the others; those that may succeed later are tried
 // again for UndoLimit. An older change of a field waits for the newer ones of the same field. After an error, Unfinished names what is left.
-func (j *Journal) Undo(ctx context.Context) error { return j.UndoOnly(ctx) }
+func (j *Journal) Undo(ctx context.Context) error {
+	return j.undoThose(ctx, func(Entry) bool { return true })
+}
 
-// UndoOnly is Undo for some of the changes, by their numbers. Without numbers it is for all.
+// UndoOnly is Undo for some of the changes, by their numbers.
 func (j *Journal) UndoOnly(ctx context.Context, seqs ...int) error {
-	if j == nil || len(j.pending(seqs)) == 0 {
+	return j.undoThose(ctx, func(e Entry) bool { return slices.Contains(seqs, e.Seq) })
+}
+
+func (j *Journal) undoThose(ctx context.Context, chosen func(Entry) bool) error {
+	if j == nil || len(j.pending(chosen)) == 0 {
 		return nil
 	}
 	failed := map[int]error{} // those of the last attempt
 	final := map[int]bool{}   // their errors are of a kind that does not pass
 	err := poll.Until(ctx, fmt.Sprintf("the changes of run %s to be undone", j.o.Run), UndoLimit, func(ctx context.Context) (bool, string, error) {
 		retry := 0
-		for _, e := range j.pending(seqs) {
+		for _, e := range j.pending(chosen) {
 			if final[e.Seq] {
 				continue
 			}
@@ -49,7 +55,7 @@ func (j *Journal) UndoOnly(ctx context.Context, seqs ...int) error {
 		return retry == 0, fmt.Sprintf("%d not undone", retry), nil
 	})
 	var errs []error
-	for _, e := range j.pending(seqs) {
+	for _, e := range j.pending(chosen) {
 		if failed[e.Seq] != nil {
 			errs = append(errs, fmt.Errorf("undo %s: %w", e, failed[e.Seq]))
 		}
@@ -60,9 +66,9 @@ func (j *Journal) UndoOnly(ctx context.Context, seqs ...int) error {
 	return errors.Join(errs...)
 }
 
-// pending are the unfinished ones of some entries, or of all: the newest first.
-func (j *Journal) pending(seqs []int) []Entry {
-	all := slices.DeleteFunc(j.Unfinished(), func(e Entry) bool { return len(seqs) > 0 && !slices.Contains(seqs, e.Seq) })
+// pending are the unfinished ones of some entries: the newest first.
+func (j *Journal) pending(chosen func(Entry) bool) []Entry {
+	all := slices.DeleteFunc(j.Unfinished(), func(e Entry) bool { return !chosen(e) })
 	slices.Reverse(all)
 	return all
 }
@@ -168,7 +174,9 @@ func (j *Journal) decide(e Entry, read *unstructured.Unstructured, lost error) (
 	if !list {
 		by = owners(read, path)
 	}
-	mine := slices.ContainsFunc(by, func(o owner) bool { return o.Manager == managerOf(j.o.Run) })
+	mine := slices.ContainsFunc(by, func(o owner) bool {
+		return o.Manager == managerOf(j.o.Run) || o.Manager == undoer && j.putBack(e)
+	})
 	switch {
 	case equal(now, before):
 		d.State = SeenUndone
@@ -187,6 +195,13 @@ func (j *Journal) decide(e Entry, read *unstructured.Unstructured, lost error) (
 		d.State = Undone
 	}
 	return d, nil
+}
+
+// putBack reports whether the undo of a newer change of the same field has put this entry's value back.
+func (j *Journal) putBack(e Entry) bool {
+	return slices.ContainsFunc(j.Entries(), func(newer Entry) bool {
+		return newer.Seq > e.Seq && newer.Object == e.Object && newer.Field == e.Field && newer.State == SeenUndone && string(newer.Before) == string(e.Ours)
+	})
 }
 
 func changer(by []owner) string {
@@ -211,11 +226,11 @@ func (j *Journal) undoSet(ctx context.Context, e Entry) error {
 		return nil
 	}
 	j.try(ctx, e.Seq, func(e *Entry) { e.State = Undoing })
-	ops, err := putBack(e, d)
+	ops, err := puttingBack(e, d)
 	if err != nil {
 		return err
 	}
-	if _, err := j.patch(ctx, e.Object, read, ops); err != nil {
+	if _, err := j.patch(ctx, undoer, e.Object, read, ops); err != nil {
 		return err // the next attempt reads the object again
 	}
 	j.try(ctx, e.Seq, func(e *Entry) { e.State = Undone })
@@ -230,9 +245,9 @@ func (j *Journal) undoSet(ctx context.Context, e Entry) error {
 	return nil
 }
 
-// putBack are the operations of an undo: those that were written down, with the field's present value. It differs from the value that was written
+// puttingBack are the operations of an undo: those that were written down, with the field's present value. It differs from the value that was written
 // down only if the API server has given it another form, and the run was killed before it had written that down.
-func putBack(e Entry, d Decision) ([]Operation, error) {
+func puttingBack(e Entry, d Decision) ([]Operation, error) {
 	now, err := test(e.Field, d.now)
 	if err != nil {
 		return nil, err
