@@ -185,6 +185,8 @@ func (a *API) serve(r *http.Request) (status int, body any) {
 		a.put(at, object)
 		a.control()
 		return http.StatusCreated, object
+	case r.Method == http.MethodPut && a.objects[at] != nil:
+		return a.replace(r, at)
 	case r.Method == http.MethodPatch && a.objects[at] != nil:
 		return a.patch(r, at)
 	case r.Method == http.MethodPost && path.Base(at) == "eviction" && a.objects[path.Dir(at)] != nil,

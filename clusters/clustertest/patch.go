@@ -46,6 +46,19 @@ func (a *API) patch(r *http.Request, at string) (status int, body any) {
 	return http.StatusOK, now
 }
 
+// replace answers a PUT request for a stored object, which must be about the present version.
+func (a *API) replace(r *http.Request, at string) (status int, body any) {
+	now, err := decoded(r.Body)
+	if err != nil {
+		return refusal(apierrors.NewBadRequest(err.Error()))
+	}
+	if was := a.objects[at]; now.GetResourceVersion() != was.GetResourceVersion() {
+		return refusal(apierrors.NewConflict(schema.GroupResource{Resource: path.Base(path.Dir(at))}, was.GetName(), errors.New("the object has been modified")))
+	}
+	a.put(path.Dir(at), now)
+	return http.StatusOK, now
+}
+
 func invalid(o Object, err error) *apierrors.StatusError {
 	return &apierrors.StatusError{ErrStatus: metav1.Status{
 		Status: metav1.StatusFailure, Code: http.StatusUnprocessableEntity, Reason: metav1.StatusReasonInvalid, Message: o.GetName() + ": " + err.Error(),

@@ -41,6 +41,17 @@ type Options struct {
 	Found func(dead Holder)
 	// Waiting, if not nil, is called before it is waited for a sign of life: the holder that Heal takes a cluster from may run on another machine.
 	Waiting func(who Holder)
+	// Foreign is set for a cluster that holdfast did not make, and Context is its context in a kubeconfig, for messages.
+	Foreign bool
+	Context string
+}
+
+// healing is the command that heals the cluster.
+func (o Options) healing() string {
+	if o.Foreign {
+		return "holdfast heal --context " + o.Context
+	}
+	return "holdfast heal " + o.Cluster
 }
 
 // Hold is a cluster that this process holds exclusively. The methods of a nil Hold do nothing.
@@ -132,9 +143,9 @@ func CheckCopy(o Options) error {
 	case !there:
 		return nil
 	case s.abandoned(time.Now()):
-		return &AbandonedError{o.Cluster, who}
+		return &AbandonedError{o.Cluster, who, o.healing()}
 	}
-	return &HeldError{o.Cluster, who}
+	return &HeldError{o.Cluster, who, o.Foreign}
 }
 
 // look is the existing Lease, if it may be taken over. It is nil if there is no Lease.
@@ -147,11 +158,11 @@ func look(ctx context.Context, client kubernetes.Interface, o Options) (*coordin
 	case err != nil:
 		copied, there := readCopy(o.Copy)
 		if !there {
-			return nil, &UnreachableError{o.Cluster, err}
+			return nil, &UnreachableError{o.Cluster, err, o.healing()}
 		}
 		s = seen{Holder: copied}
 		if s.abandoned(time.Now()) && o.Heal {
-			return nil, &UnreachableError{o.Cluster, err}
+			return nil, &UnreachableError{o.Cluster, err, o.healing()}
 		}
 	case l == nil:
 		return nil, nil
@@ -164,9 +175,9 @@ func look(ctx context.Context, client kubernetes.Interface, o Options) (*coordin
 	case o.Heal && s.Life() == process.Elsewhere: // the age of the Lease says nothing: the clocks of two machines are not compared
 		return l, awaitSilence(ctx, client, s.Holder, o)
 	case !s.abandoned(time.Now()):
-		return nil, &HeldError{o.Cluster, s.Holder}
+		return nil, &HeldError{o.Cluster, s.Holder, o.Foreign}
 	case !o.Heal:
-		return nil, &AbandonedError{o.Cluster, s.Holder}
+		return nil, &AbandonedError{o.Cluster, s.Holder, o.healing()}
 	}
 	return l, nil
 }
@@ -232,14 +243,8 @@ func (h *Hold) Confirm(ctx context.Context) error {
 		return h.why
 	default:
 	}
-	h.mu.Lock()
-	last := h.renewed
-	h.mu.Unlock()
-	// Both clocks: the monotonic one may stand still while a machine sleeps, and the other one may be set.
-	if since := time.Since(last); since < fresh && since >= 0 {
-		if wall := time.Now().Round(0).Sub(last.Round(0)); wall < fresh && wall >= 0 {
-			return nil
-		}
+	if since(h.renewedAt()) < fresh {
+		return nil
 	}
 	if err := h.renewNow(ctx); err != nil {
 		return fmt.Errorf("confirm that cluster %s is still held: %w", h.options.Cluster, err)
@@ -290,6 +295,16 @@ func (h *Hold) Leave(ctx context.Context, left string) error {
 		slog.Debug("record how the cluster was left", "cluster", h.options.Cluster, "error", err)
 	}
 	return nil
+}
+
+// LeaveHealed stops the renewals and keeps the Lease, which records what this process has undone in place of a run: that run learns from the Lease
+// that it has lost the cluster, and the next one that somebody should look at the report.
+func (h *Hold) LeaveHealed(ctx context.Context, healed string) error {
+	if h == nil {
+		return nil
+	}
+	h.set(func(who *Holder) { who.Healed = healed })
+	return h.Leave(ctx, "")
 }
 
 // Drop stops the renewals. Use it for a cluster that is being deleted.

@@ -89,7 +89,7 @@ func Seize(ctx context.Context, client kubernetes.Interface, from Sight, run, co
 // awaitSilence returns when a holder whose process cannot be checked has been silent for long enough. If the holder is alive, the error is a
 // HeldError.
 func awaitSilence(ctx context.Context, client kubernetes.Interface, who Holder, o Options) error {
-	if who.Life() != process.Elsewhere || who.Left != "" {
+	if who.Life() != process.Elsewhere || who.over() {
 		return nil
 	}
 	if o.Waiting != nil {
@@ -107,7 +107,7 @@ func awaitSilence(ctx context.Context, client kubernetes.Interface, who Holder, 
 			first = w.version
 		}
 		if w.version != first && s.There {
-			alive = &HeldError{o.Cluster, s.Holder}
+			alive = &HeldError{o.Cluster, s.Holder, o.Foreign}
 			return true, "renewed", nil
 		}
 		return s.Silent >= Silence || !s.There, fmt.Sprintf("silent for %s", s.Silent.Round(time.Second)), nil

@@ -103,3 +103,17 @@ func (j *Journal) TakeOver(ctx context.Context, by string) error {
 
 // Stop is why somebody has asked for an immediate undo; see StopKey. Empty: nobody has.
 func (j *Journal) Stop() string { return j.stopped }
+
+// AskToStop asks healers to undo everything at once, for a reason.
+func (j *Journal) AskToStop(ctx context.Context, reason string) error {
+	if reason == "" {
+		reason = "no reason was given"
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if err := j.store.write(ctx, patch{annotations: map[string]*string{StopKey: &reason}}); err != nil {
+		return fmt.Errorf("ask run %s to stop: %w", j.o.Run, err)
+	}
+	j.stopped = reason
+	return nil
+}
