@@ -1,0 +1,11 @@
+package catalogue
+
+// Cordon cordons one node. Its pods stay.
+var Cordon = Fault{
+	Name:   "cordon",
+	Does:   "a node is cordoned, and its pods stay",
+	Undone: "the node is uncordoned",
+	OnNode: true,
+	Inject: rights(Everywhere, "", "nodes", "patch"),
+	Undo:   rights(Everywhere, "", "nodes", "patch"),
+}

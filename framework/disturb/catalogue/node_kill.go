@@ -1,0 +1,10 @@
+package catalogue
+
+// NodeKill has a command of the user's own take a node away, and another bring it back. Kubernetes has no API for that, and holdfast has
+// no credentials of clouds.
+var NodeKill = Fault{
+	Name:     "node-kill",
+	Does:     "the command disturb.nodeKill.command takes a node away",
+	Undone:   "the command disturb.nodeKill.undo brings the node back",
+	EndsPods: true, OnNode: true, ByHook: true,
+}

@@ -1,0 +1,16 @@
+package catalogue
+
+// RestartedAt is the annotation of the pod template that `kubectl rollout restart` sets. GitOps tools do not have it in their manifests,
+// so they neither own it nor revert it.
+const RestartedAt = "kubectl.kubernetes.io/restartedAt"
+
+// Rollout replaces all pods by a rolling update, as `kubectl rollout restart` does.
+var Rollout = Fault{
+	Name:     "rollout",
+	Does:     "a rolling update, as by kubectl rollout restart",
+	Undone:   "the annotation gets its former value, which is a rolling update back to the former template",
+	EndsPods: true,
+	Edits:    "spec.template.metadata.annotations." + RestartedAt,
+	Inject:   rights(App, Apps, "deployments statefulsets", "patch"),
+	Undo:     rights(App, Apps, "deployments statefulsets", "patch"),
+}
