@@ -39,6 +39,8 @@ type Options struct {
 	// that run.
 	Heal  bool
 	Found func(dead Holder)
+	// Waiting, if not nil, is called before it is waited for a sign of life: the holder that Heal takes a cluster from may run on another machine.
+	Waiting func(who Holder)
 }
 
 // Hold is a cluster that this process holds exclusively. The methods of a nil Hold do nothing.
@@ -46,9 +48,10 @@ type Hold struct {
 	client  kubernetes.Interface
 	options Options
 
-	mu    sync.Mutex
-	who   Holder
-	lease *coordinationv1.Lease // as last written by this process
+	mu      sync.Mutex
+	who     Holder
+	renewed time.Time             // when the Lease was last written
+	lease   *coordinationv1.Lease // as last written by this process
 
 	wake chan chan error // requests a renewal, and receives its result
 	soon chan struct{}   // requests a renewal without waiting for it
@@ -61,10 +64,7 @@ type Hold struct {
 // Take holds the cluster for this process until Release or Leave. Known errors are *HeldError, *AbandonedError and
 // *UnreachableError. If several processes try at the same time, exactly one succeeds.
 func Take(ctx context.Context, client kubernetes.Interface, run, command string, o Options) (*Hold, error) {
-	h := &Hold{
-		client: client, options: o, wake: make(chan chan error), soon: make(chan struct{}, 1), over: make(chan struct{}), lost: make(chan struct{}),
-		who: Holder{Run: run, Command: command, Process: process.Self(), Since: time.Now(), Token: rand.Text()},
-	}
+	h := newHold(client, run, command, o)
 	for range 10 { // retry when another process was faster, but not forever
 		was, err := look(ctx, client, o)
 		if err != nil {
@@ -74,7 +74,9 @@ func Take(ctx context.Context, client kubernetes.Interface, run, command string,
 		if err != nil {
 			return nil, err
 		}
+		asked := time.Now()
 		if h.lease, err = h.put(ctx, l, was); err == nil {
+			h.renewed = asked
 			if was != nil && o.Found != nil {
 				dead, _ := holderOf(was) // look has parsed it without an error
 				o.Found(dead.Holder)
@@ -86,6 +88,13 @@ func Take(ctx context.Context, client kubernetes.Interface, run, command string,
 		}
 	}
 	return nil, fmt.Errorf("take cluster %s: other processes changed its Lease 10 times in a row", o.Cluster)
+}
+
+func newHold(client kubernetes.Interface, run, command string, o Options) *Hold {
+	return &Hold{
+		client: client, options: o, wake: make(chan chan error), soon: make(chan struct{}, 1), over: make(chan struct{}), lost: make(chan struct{}),
+		who: Holder{Run: run, Command: command, Process: process.Self(), Since: time.Now(), Token: rand.Text()},
+	}
 }
 
 // put writes the Lease. It waits for the answer even if ctx has ended, because a Lease that was written unnoticed would stay
@@ -152,6 +161,8 @@ func look(ctx context.Context, client kubernetes.Interface, o Options) (*coordin
 		}
 	}
 	switch {
+	case o.Heal && s.Life() == process.Elsewhere: // the age of the Lease says nothing: the clocks of two machines are not compared
+		return l, awaitSilence(ctx, client, s.Holder, o)
 	case !s.abandoned(time.Now()):
 		return nil, &HeldError{o.Cluster, s.Holder}
 	case !o.Heal:
@@ -199,6 +210,41 @@ func (h *Hold) Unmark() {
 	case h.soon <- struct{}{}:
 	default: // a renewal is already pending and will write it
 	}
+}
+
+// Token distinguishes this hold from every other one. That of a nil Hold is empty.
+func (h *Hold) Token() string {
+	if h == nil {
+		return ""
+	}
+	return h.who.Token
+}
+
+// Confirm returns an error unless the cluster is certainly held by this process now: another process takes it only after Silence. A process that
+// was stopped for a while, as by the lid of a laptop, learns here that it has lost the cluster. If the Lease was not written lately, it is written
+// now.
+func (h *Hold) Confirm(ctx context.Context) error {
+	if h == nil {
+		return nil
+	}
+	select {
+	case <-h.lost:
+		return h.why
+	default:
+	}
+	h.mu.Lock()
+	last := h.renewed
+	h.mu.Unlock()
+	// Both clocks: the monotonic one may stand still while a machine sleeps, and the other one may be set.
+	if since := time.Since(last); since < fresh && since >= 0 {
+		if wall := time.Now().Round(0).Sub(last.Round(0)); wall < fresh && wall >= 0 {
+			return nil
+		}
+	}
+	if err := h.renewNow(ctx); err != nil {
+		return fmt.Errorf("confirm that cluster %s is still held: %w", h.options.Cluster, err)
+	}
+	return nil
 }
 
 func (h *Hold) set(change func(*Holder)) {

@@ -123,7 +123,7 @@ func TestAnAPIServerThatIsAwayEndsNoRun(t *testing.T) {
 		h := mustTake(t, client, "run 1", demo)
 		writes := s.written()
 		s.goAway(true)
-		time.Sleep(10 * Duration)
+		time.Sleep(10 * Silence)
 		select {
 		case <-h.Lost():
 			t.Fatalf("lost: %v", h.Err())
@@ -309,9 +309,9 @@ func TestAHolderOnAnotherMachine(t *testing.T) {
 		want bool
 	}{
 		"renewed a moment ago": {seen{far, now.Add(-renewEvery)}, false},
-		"silent":               {seen{far, now.Add(-2 * Duration)}, true},
+		"silent":               {seen{far, now.Add(-2 * Silence)}, true},
 		"known from a copy":    {seen{Holder: far}, false},
-		"lives, and is silent": {seen{Holder{Process: process.Self()}, now.Add(-2 * Duration)}, false},
+		"lives, and is silent": {seen{Holder{Process: process.Self()}, now.Add(-2 * Silence)}, false},
 	} {
 		if got := test.abandoned(now); got != test.want {
 			t.Errorf("%s: abandoned %t", name, got)

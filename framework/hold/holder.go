@@ -29,13 +29,14 @@ type seen struct {
 }
 
 // abandoned reports whether the holder will never release the cluster: its process has ended, or it has recorded Left. A holder
-// on another machine, whose process cannot be checked, also counts as gone when its Lease is older than Duration.
+// on another machine, whose process cannot be checked, also counts as gone when its Lease is older than Silence. That is good enough for a
+// message, and no reason to take the cluster: see Watch.
 func (s seen) abandoned(now time.Time) bool {
 	switch s.Life() {
 	case process.Ended:
 		return true
 	case process.Elsewhere:
-		return s.Left != "" || !s.renewed.IsZero() && now.Sub(s.renewed) > Duration
+		return s.Left != "" || !s.renewed.IsZero() && now.Sub(s.renewed) > Silence
 	}
 	return s.Left != ""
 }

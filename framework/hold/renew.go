@@ -79,9 +79,13 @@ func (h *Hold) renew(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		asked := time.Now()
 		now, err := put(ctx, h.client, l, h.lease)
 		if err == nil {
 			h.lease = now
+			h.mu.Lock()
+			h.renewed = asked
+			h.mu.Unlock()
 			return nil
 		}
 		if !outrun(err) {
