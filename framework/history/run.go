@@ -47,6 +47,10 @@ type Header struct {
 	Samples int `json:"samples,omitempty"`
 	// Notes are what a reader of the verdicts must know of the cluster or the application, each a sentence.
 	Notes []string `json:"notes,omitempty"`
+	// Recorded is set if the harness only watched what others did; nil: the harness itself injected the faults of the record.
+	Recorded *Recorded `json:"recorded,omitempty"`
+	// Facts are what was found out about a cluster that holdfast did not make.
+	Facts []Fact `json:"facts,omitempty"`
 }
 
 // SamplesOfItself is the Header.Samples of a record that contains, for the whole time in which the cluster is watched, a
