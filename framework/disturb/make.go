@@ -16,7 +16,7 @@ import (
 func Make(r Request, s Snapshot) Plan {
 	r.Limits = r.Limits.WithDefaults()
 	v := newView(&s)
-	p := Plan{Cluster: s.Cluster, Runs: v.runs(r.Home), Refusals: v.check(&r, nil), Own: owned(r.Home)}
+	p := Plan{Cluster: s.Cluster, Runs: v.runs(r.Home), Refusals: v.check(&r, nil), Own: owned(&r)}
 	tested, missing := v.tested(&r)
 	for _, o := range missing {
 		p.Refusals = append(p.Refusals, Refusal{
@@ -126,10 +126,9 @@ func (v *view) onNodes(base Step) (all []Step) {
 		seen = append(seen, node.Name)
 		one := base
 		one.node, one.Node = node, new(nodeObject(node))
-		if base.fault.ByHook {
-			one.Touches = nil // no request of ours does it
-		} else {
-			one.Touches = []Touch{cordon(node)}
+		one.Touches = []Touch{mark(node)}
+		if !base.fault.ByHook { // no request of ours does that
+			one.Touches = append(one.Touches, cordon(node))
 		}
 		if base.fault.EndsPods {
 			one.victims = v.on(node.Name)

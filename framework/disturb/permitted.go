@@ -3,6 +3,7 @@ package disturb
 import (
 	"slices"
 
+	"github.com/holdfast-ha/holdfast/clusters/existing"
 	"github.com/holdfast-ha/holdfast/framework/disturb/catalogue"
 )
 
@@ -12,8 +13,8 @@ var permitted = Rule{
 	run:     func(s *sight) { s.needRights(catalogue.Owning(), "") },
 	step: func(s *sight) {
 		f := s.fault()
-		s.needRights(f.Inject, "")
-		s.needRights(f.Undo, ", and who cannot undo may not do")
+		s.needRights(f.Inject(), "")
+		s.needRights(f.Undo(), ", and who cannot undo may not do")
 		s.needRights(catalogue.Trying([]catalogue.Fault{f}), "")
 	},
 }
@@ -31,14 +32,24 @@ func (s *sight) needRights(rights []catalogue.Right, so string) {
 	}
 }
 
-func (s *sight) lacks(p Permission, asked bool) string {
-	if !asked {
-		return "whether " + s.Cluster.User + " may " + p.Right.String() + " was not asked"
+func (s *sight) lacks(p existing.Permission, asked bool) string {
+	who := s.Cluster.User
+	if who == "" { // the API server does not tell
+		who = "this user"
 	}
-	return s.Cluster.User + " may not " + p.Right.String()
+	if !asked {
+		return "whether " + who + " may " + words(p) + " was not asked"
+	}
+	return who + " may not " + words(p)
 }
 
-func (s *sight) place(p Permission) Object {
+// words are a permission without its namespace, which is the object of the refusal.
+func words(p existing.Permission) string {
+	p.Namespace = ""
+	return p.String()
+}
+
+func (s *sight) place(p existing.Permission) Object {
 	if p.Namespace == "" {
 		return s.cluster()
 	}
@@ -46,13 +57,13 @@ func (s *sight) place(p Permission) Object {
 }
 
 // permissions are rights where they are needed. Rights on the other kind of workload than that of the step are left out.
-func (s *sight) permissions(rights []catalogue.Right) (all []Permission) {
+func (s *sight) permissions(rights []catalogue.Right) (all []existing.Permission) {
 	for _, r := range rights {
 		if s.step != nil && isWorkload(r.Resource) && r.Resource != resources[s.step.target.Kind] {
 			continue
 		}
 		for _, namespace := range s.in(r.Where) {
-			all = append(all, PermissionOf(namespace, r))
+			all = append(all, r.In(namespace))
 		}
 	}
 	return all
@@ -60,12 +71,6 @@ func (s *sight) permissions(rights []catalogue.Right) (all []Permission) {
 
 func isWorkload(resource string) bool {
 	return resource == resources[KindDeployment] || resource == resources[KindStatefulSet]
-}
-
-// PermissionOf is a right in a namespace, without its explanation.
-func PermissionOf(namespace string, r catalogue.Right) Permission {
-	r.Why, r.Where = "", ""
-	return Permission{Namespace: namespace, Right: r}
 }
 
 // in are the namespaces of a place; "" is everywhere. Rule 11 refuses neighbours that the file does not list.

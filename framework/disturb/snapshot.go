@@ -7,8 +7,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 
+	"github.com/holdfast-ha/holdfast/clusters/existing"
 	"github.com/holdfast-ha/holdfast/framework/disturb/capacity"
-	"github.com/holdfast-ha/holdfast/framework/disturb/catalogue"
 )
 
 // Cluster is what is known of the cluster itself.
@@ -45,7 +45,7 @@ type Snapshot struct {
 	Claims map[capacity.Claim]corev1.PersistentVolume
 
 	// Rights are the answers of the API server to the rights that were asked about.
-	Rights map[Permission]bool
+	Rights map[existing.Permission]bool
 	// Admitted are the answers to creating a replacement of a pod, which was not created; nil: it would be admitted.
 	Admitted map[Object]error
 	// Holder is the run that uses the cluster; empty: none does.
@@ -59,20 +59,6 @@ type Autoscaler struct {
 	Object
 	Of      Object // the workload; without its UID
 	Scaling string // what it is doing; empty: nothing
-}
-
-// Permission is a Right in a namespace; an empty namespace: everywhere.
-type Permission struct {
-	Namespace string
-	Right     catalogue.Right
-}
-
-// String is "create pods/eviction in namespace shop".
-func (p Permission) String() string {
-	if p.Namespace == "" {
-		return p.Right.String()
-	}
-	return p.Right.String() + " in namespace " + p.Namespace
 }
 
 // Unread is a resource that could not be read.

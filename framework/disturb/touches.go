@@ -2,16 +2,13 @@ package disturb
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/holdfast-ha/holdfast/framework/disturb/catalogue"
 )
-
-// CordonMark is the annotation of a node that holdfast has cordoned, which is set with the same request: a node that was cordoned by
-// somebody else is never uncordoned.
-const CordonMark = "holdfast.dev/cordoned"
 
 // evict is the eviction of a pod. The request names the pod's UID, so that no other pod of the same name is taken.
 func evict(p corev1.Pod) Touch {
@@ -23,14 +20,25 @@ func evict(p corev1.Pod) Touch {
 	}
 }
 
+// mark is the annotation of a node with the run.
+func mark(n *corev1.Node) Touch {
+	return Touch{
+		Object: nodeObject(n), Verb: "patch", Resource: "nodes",
+		Does:  "annotate with the run",
+		Field: "metadata.annotations." + catalogue.RunMark, Before: n.Annotations[catalogue.RunMark], Ours: []string{"the name of the run"},
+		Undo:  "remove, if it is still ours",
+		Needs: []string{"get nodes", "patch nodes"},
+	}
+}
+
 // cordon is the cordoning of a node.
 func cordon(n *corev1.Node) Touch {
 	return Touch{
 		Object: nodeObject(n), Verb: "patch", Resource: "nodes",
-		Does:  "cordon, and annotate with " + CordonMark,
+		Does:  "cordon",
 		Field: "spec.unschedulable", Before: strconv.FormatBool(n.Spec.Unschedulable), Ours: []string{"true"},
-		Undo:  "uncordon, if it still has our annotation",
-		Needs: []string{"patch nodes"},
+		Undo:  "uncordon, if nobody else has set it since",
+		Needs: []string{"get nodes", "patch nodes"},
 	}
 }
 
@@ -51,9 +59,9 @@ func (v *view) edit(s Step) Touch {
 		t.Before = w.template.Annotations[catalogue.RestartedAt]
 		t.Undo = "set back, if it is still ours: a rolling update to the former template"
 	}
-	for _, right := range s.fault.Inject {
-		if right.Resource == t.Resource {
-			t.Needs = append(t.Needs, Permission{Namespace: w.Namespace, Right: right}.String())
+	for _, right := range s.fault.Inject() {
+		if right.Resource == t.Resource && (right.Subresource == t.Subresource || right.Verb == "get") {
+			t.Needs = append(t.Needs, right.In(w.Namespace).String())
 		}
 	}
 	return t
@@ -71,16 +79,21 @@ func ScaleThrough(replicas int) []int {
 	return []int{replicas + 1, replicas, replicas - 1}
 }
 
-// owned are the objects that holdfast creates for itself.
-func owned(home string) []Own {
+// owned are the objects that holdfast creates for itself, and the Events by which it tells what it does.
+func owned(r *Request) (all []Own) {
 	why := map[string]string{
 		"leases": "one run at a time, and the sign that the run is alive", "configmaps": "the journal of changes, from which a healer undoes them",
-		"jobs": "load workers and the healer", "pods": "to ask the load workers, through the API server",
+		"jobs": "load workers", "deployments": "the healer", "poddisruptionbudgets": "the healer's", "pods": "to ask the load workers, through the API server",
+		"events": "to tell what is done to the object",
 	}
-	var all []Own
-	for _, r := range catalogue.Owning() {
-		if r.Verb != "get" && r.Verb != "list" && r.Verb != "watch" {
-			all = append(all, Own{Verb: r.Verb, Group: r.Group, Resource: r.Resource, Subresource: r.Subresource, Namespace: home, For: why[r.Resource]})
+	for _, right := range append(catalogue.Owning(), catalogue.Trying(r.Faults)...) {
+		if slices.Contains([]string{"get", "list", "watch"}, right.Verb) || right.Resource == "pods" && right.Subresource == "" { // a dry run creates nothing
+			continue
+		}
+		for _, namespace := range r.Places(right.Where) {
+			all = append(all, Own{
+				Verb: right.Verb, Group: right.Group, Resource: right.Resource, Subresource: right.Subresource, Namespace: namespace, For: why[right.Resource],
+			})
 		}
 	}
 	return all

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"github.com/holdfast-ha/holdfast/clusters/existing"
 	"github.com/holdfast-ha/holdfast/framework/disturb/capacity"
 	"github.com/holdfast-ha/holdfast/framework/disturb/catalogue"
 )
@@ -39,7 +40,7 @@ func newWorld(faults ...string) *world {
 		Snapshot: Snapshot{
 			Cluster: Cluster{Server: "https://staging:6443", Context: "staging", UID: "cluster-1", User: "jane", Version: "v1.36.3"},
 			Taken:   time.Date(2026, 11, 25, 10, 0, 0, 0, time.UTC), // a Wednesday
-			Rights:  map[Permission]bool{}, Admitted: map[Object]error{}, Claims: map[capacity.Claim]corev1.PersistentVolume{},
+			Rights:  map[existing.Permission]bool{}, Admitted: map[Object]error{}, Claims: map[capacity.Claim]corev1.PersistentVolume{},
 			Namespaces: []corev1.Namespace{
 				{ObjectMeta: metav1.ObjectMeta{Name: shop, UID: "ns-shop", Labels: map[string]string{KeyLabel: Allowed}}},
 				{ObjectMeta: metav1.ObjectMeta{Name: "mail", UID: "ns-mail", Labels: map[string]string{KeyLabel: Allowed}}},
@@ -134,7 +135,7 @@ func pod(namespace, name, node string, template corev1.PodTemplateSpec, owners [
 func (w *world) allow() {
 	for _, r := range catalogue.Injecting(w.Faults) {
 		for _, n := range w.Places(r.Where) {
-			w.Rights[PermissionOf(n, r)] = true
+			w.Rights[r.In(n)] = true
 		}
 	}
 }

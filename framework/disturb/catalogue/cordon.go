@@ -5,7 +5,5 @@ var Cordon = Fault{
 	Name:   "cordon",
 	Does:   "a node is cordoned, and its pods stay",
 	Undone: "the node is uncordoned",
-	OnNode: true,
-	Inject: rights(Everywhere, "", "nodes", "patch"),
-	Undo:   rights(Everywhere, "", "nodes", "patch"),
+	OnNode: true, changes: closing(),
 }

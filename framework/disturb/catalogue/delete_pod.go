@@ -6,5 +6,5 @@ var DeletePod = Fault{
 	Does:     "the eviction of a pod",
 	Undone:   "nothing is to be undone: the controller of the pod makes another",
 	EndsPods: true, Evicts: true,
-	Inject: rights(App, "", "pods/eviction", "create"),
+	changes: evictions(App),
 }

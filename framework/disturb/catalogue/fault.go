@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/holdfast-ha/holdfast/framework/journal"
 )
 
 // Fault is something that holdfast can do to a cluster that it did not make.
@@ -22,11 +24,12 @@ type Fault struct {
 	Edits string
 	// ByHook: a command of the user's own does it (rule 22).
 	ByHook bool
-	// Inject and Undo are the rights that are needed to do it and to undo it. They are asked for before anything is done (rule 5).
-	Inject, Undo []Right
+
+	// changes are the changes that the journal makes for it, of objects that stand for those of a cluster.
+	changes []journal.Change
 }
 
-// The API groups that faults change.
+// The API groups of workloads and of budgets.
 const (
 	Apps   = "apps"
 	Policy = "policy"
@@ -59,4 +62,50 @@ func Named(names []string) (all []Fault, err error) {
 		all = append(all, Faults[i])
 	}
 	return all, nil
+}
+
+// Inject are the rights that are needed to do it, and Undo those to undo it. They are asked for before anything is done (rule 5).
+func (f Fault) Inject() (all []Right) {
+	for _, c := range f.changes {
+		do, _ := c.Needs()
+		all = append(all, fromJournal(do)...)
+	}
+	return Distinct(all)
+}
+
+// Undo are the rights that are needed to undo it.
+func (f Fault) Undo() (all []Right) {
+	for _, c := range f.changes {
+		_, undo := c.Needs()
+		all = append(all, fromJournal(undo)...)
+	}
+	return Distinct(all)
+}
+
+// fromJournal are permissions about the objects of changes as rights about every object of their kinds.
+func fromJournal(permissions []journal.Permission) (all []Right) {
+	for _, p := range permissions {
+		where := Where(p.Object.Namespace)
+		if where == "" {
+			where = Everywhere
+		}
+		all = append(all, Right{Where: where, Verb: p.Verb, Group: p.Object.Group, Resource: p.Object.Resource, Subresource: p.Object.Subresource})
+	}
+	return all
+}
+
+// some is the name of an object that stands for those of a cluster.
+const some = "some"
+
+// workloads are what stands for a Deployment and for a StatefulSet of the application.
+func workloads() []journal.Object {
+	return []journal.Object{journal.Workload("deployments", string(App), some), journal.Workload("statefulsets", string(App), some)}
+}
+
+// evictions are what stands for the eviction of a pod in some places.
+func evictions(places ...Where) (all []journal.Change) {
+	for _, where := range places {
+		all = append(all, journal.EvictPod(string(where), some, some))
+	}
+	return all
 }

@@ -1,30 +1,35 @@
 package catalogue
 
-import "slices"
+import (
+	"slices"
 
-// Chaos are the API groups of other chaos tools. Objects of these groups mean that somebody else may disturb the cluster (rule 13).
-var Chaos = []string{"chaos-mesh.org", "litmuschaos.io", "chaos.datadoghq.com", "chaosblade.io", "chaostoolkit.org", "krkn.krkn-chaos.dev", "steadybit.com"}
+	"github.com/holdfast-ha/holdfast/clusters/existing"
+)
 
-// AutoscalerStatus is the ConfigMap in kube-system in which the cluster autoscaler says whether it adds or removes nodes.
-const AutoscalerStatus = "cluster-autoscaler-status"
+// Chaos are the API groups of other chaos tools. Objects of these groups mean that somebody else may disturb the cluster (rule 13). Those of
+// Testkube are left out: they are definitions of tests, and not their runs.
+func Chaos() []string {
+	return slices.DeleteFunc(existing.Groups(existing.FactChaos), func(group string) bool { return group == "tests.testkube.io" })
+}
 
 // Reading are the rights to see what the rules ask about. Nothing is written with them.
 func Reading(faults []Fault) (all []Right) {
 	all = append(all, Right{Where: Everywhere, Verb: "get", Resource: "namespaces", Why: "the UID of kube-system, and the labels of owners"})
 	all = append(all, rights(Everywhere, "", "nodes", "get list watch")...)
 	all = append(all, rights(Everywhere, "", "pods", "get list watch")...) // what is requested on each node
-	all = append(all, rights(App, "", "services events persistentvolumeclaims", "get list watch")...)
-	all = append(all, rights(Everywhere, "", "persistentvolumes", "get list")...) // which nodes a volume is tied to
+	all = append(all, rights(App, "", "services events", "get list watch")...)
+	all = append(all, rights(Everywhere, "", "persistentvolumes", "get")...) // which nodes a volume is tied to
 	all = append(all, rights(App, "discovery.k8s.io", "endpointslices", "get list watch")...)
 	all = append(all, rights(App, "autoscaling", "horizontalpodautoscalers", "get list")...)
 	all = append(all, rights(App, "keda.sh", "scaledobjects", "get list")...)
-	all = append(all, Right{Where: System, Verb: "get", Resource: "configmaps", Name: AutoscalerStatus})
-	for _, group := range Chaos {
+	all = append(all, Right{Where: System, Verb: "get", Resource: "configmaps", Name: existing.AutoscalerStatus})
+	for _, group := range Chaos() {
 		all = append(all, Right{Where: Everywhere, Verb: "list", Group: group, Resource: "*"})
 	}
 	for _, where := range owners(faults) {
 		all = append(all, rights(where, Apps, "deployments statefulsets replicasets", "get list watch")...)
 		all = append(all, rights(where, Policy, "poddisruptionbudgets", "get list watch")...)
+		all = append(all, rights(where, "", "persistentvolumeclaims", "get")...)
 	}
 	return all
 }

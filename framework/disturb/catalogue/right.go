@@ -1,6 +1,10 @@
 package catalogue
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/holdfast-ha/holdfast/clusters/existing"
+)
 
 // Where is where the objects are that a Right is about.
 type Where string
@@ -44,19 +48,7 @@ func (r Right) Path() string {
 }
 
 // String is the right as `kubectl auth can-i` takes it: "patch deployments.apps/scale".
-func (r Right) String() string {
-	text := r.Verb + " " + r.Resource
-	if r.Group != "" {
-		text += "." + r.Group
-	}
-	if r.Subresource != "" {
-		text += "/" + r.Subresource
-	}
-	if r.Name != "" {
-		text += " " + r.Name
-	}
-	return text
-}
+func (r Right) String() string { return r.In("").String() }
 
 // rights are the same verbs on several resources: a resource is "pods" or "pods/eviction".
 func rights(where Where, group, resources, verbs string) (all []Right) {
@@ -67,4 +59,11 @@ func rights(where Where, group, resources, verbs string) (all []Right) {
 		}
 	}
 	return all
+}
+
+// In is the right in one of its namespaces, as the API server is asked about it.
+func (r Right) In(namespace string) existing.Permission {
+	return existing.Permission{
+		Verb: r.Verb, Group: r.Group, Resource: r.Resource, Subresource: r.Subresource, Namespace: namespace, Name: r.Name,
+	}
 }

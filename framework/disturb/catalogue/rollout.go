@@ -1,5 +1,11 @@
 package catalogue
 
+import (
+	"time"
+
+	"github.com/holdfast-ha/holdfast/framework/journal"
+)
+
 // RestartedAt is the annotation of the pod template that `kubectl rollout restart` sets. GitOps tools do not have it in their manifests,
 // so they neither own it nor revert it.
 const RestartedAt = "kubectl.kubernetes.io/restartedAt"
@@ -11,6 +17,12 @@ var Rollout = Fault{
 	Undone:   "the annotation gets its former value, which is a rolling update back to the former template",
 	EndsPods: true,
 	Edits:    "spec.template.metadata.annotations." + RestartedAt,
-	Inject:   rights(App, Apps, "deployments statefulsets", "patch"),
-	Undo:     rights(App, Apps, "deployments statefulsets", "patch"),
+	changes:  restarts(),
+}
+
+func restarts() (all []journal.Change) {
+	for _, w := range workloads() {
+		all = append(all, journal.Restart(w, time.Time{}))
+	}
+	return all
 }

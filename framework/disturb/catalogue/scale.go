@@ -1,5 +1,7 @@
 package catalogue
 
+import "github.com/holdfast-ha/holdfast/framework/journal"
+
 // Scale changes the number of replicas: one more, one less than before, and back.
 var Scale = Fault{
 	Name:     "scale",
@@ -7,6 +9,12 @@ var Scale = Fault{
 	Undone:   "the number of replicas gets its former value",
 	EndsPods: true,
 	Edits:    "spec.replicas",
-	Inject:   rights(App, Apps, "deployments/scale statefulsets/scale", "get patch"),
-	Undo:     rights(App, Apps, "deployments/scale statefulsets/scale", "get patch"),
+	changes:  scales(),
+}
+
+func scales() (all []journal.Change) {
+	for _, w := range workloads() {
+		all = append(all, journal.Scale(w, 1))
+	}
+	return all
 }

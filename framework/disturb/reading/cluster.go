@@ -1,10 +1,8 @@
 package reading
 
 import (
-	"fmt"
 	"slices"
 
-	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -14,24 +12,12 @@ import (
 // cluster reads which cluster this is, and who asks.
 func (v *reading) cluster() {
 	v.Cluster = disturb.Cluster{Server: v.Server, Context: v.Context}
-	who, err := v.Client.AuthenticationV1().SelfSubjectReviews().Create(v.ctx, &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
+	who, err := v.Identify(v.ctx)
 	if err != nil {
-		v.err = fmt.Errorf("ask %s who this user is: %w", v.Server, err)
+		v.err = err
 		return
 	}
-	v.Cluster.User, v.Cluster.Groups = who.Status.UserInfo.Username, who.Status.UserInfo.Groups
-	version, err := v.Client.Discovery().ServerVersion()
-	if err != nil {
-		v.err = fmt.Errorf("ask %s for its version: %w", v.Server, err)
-		return
-	}
-	v.Cluster.Version = version.GitVersion
-	system, err := v.Client.CoreV1().Namespaces().Get(v.ctx, metav1.NamespaceSystem, metav1.GetOptions{})
-	if err != nil {
-		v.refused("namespaces", metav1.NamespaceSystem, err)
-		return
-	}
-	v.Cluster.UID = string(system.UID)
+	v.Cluster.User, v.Cluster.Groups, v.Cluster.Version, v.Cluster.UID = who.User, who.Groups, who.Kubernetes, who.UID
 }
 
 func (v *reading) nodes() {

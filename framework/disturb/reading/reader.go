@@ -14,9 +14,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/pager"
 
+	"github.com/holdfast-ha/holdfast/clusters/existing"
 	"github.com/holdfast-ha/holdfast/framework/disturb"
 )
 
@@ -29,14 +29,15 @@ type Reader struct {
 	Dynamic dynamic.Interface
 	// Server and Context name the cluster.
 	Server, Context string
+	// Identify says which cluster this is, and who asks.
+	Identify func(context.Context) (existing.Identity, error)
 	// Clock is the API server's clock, as its last answer told it, and how far this machine's is ahead. nil: they are the same.
 	Clock func() (now time.Time, ahead time.Duration)
 }
 
-// New reads through a configuration, which should be one that cannot write.
-func New(config *rest.Config, context string) (Reader, error) {
-	config = rest.CopyConfig(config)
-	clock := &clock{}
+// New reads a cluster by a way to it, with clients that can do nothing but read.
+func New(access *existing.Access) (Reader, error) {
+	config, clock := access.ReadOnly(), &clock{}
 	config.Wrap(clock.through)
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
@@ -46,7 +47,9 @@ func New(config *rest.Config, context string) (Reader, error) {
 	if err != nil {
 		return Reader{}, fmt.Errorf("reach the API server: %w", err)
 	}
-	return Reader{Client: client, Dynamic: untyped, Server: config.Host, Context: context, Clock: clock.now}, nil
+	return Reader{
+		Client: client, Dynamic: untyped, Server: access.Server, Context: access.Context, Identify: access.Check, Clock: clock.now,
+	}, nil
 }
 
 // clock is what the API server's answers say of its clock.

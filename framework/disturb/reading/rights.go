@@ -2,45 +2,36 @@ package reading
 
 import (
 	"errors"
+	"maps"
+	"slices"
 
-	authorizationv1 "k8s.io/api/authorization/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
+	"github.com/holdfast-ha/holdfast/clusters/existing"
 	"github.com/holdfast-ha/holdfast/framework/disturb"
 	"github.com/holdfast-ha/holdfast/framework/disturb/catalogue"
 	"github.com/holdfast-ha/holdfast/framework/hold"
 )
 
-// rights asks the API server whether the user has each right to inject and to undo.
+// rights asks the API server whether the user has each right to inject and to undo. What may be read shows itself.
 func (v *reading) rights() {
-	v.Rights = map[disturb.Permission]bool{}
-	asked := append(catalogue.Owning(), catalogue.Trying(v.request.Faults)...)
+	all := append(catalogue.Owning(), catalogue.Trying(v.request.Faults)...)
 	for _, f := range v.request.Faults {
-		asked = append(append(asked, f.Inject...), f.Undo...)
+		all = append(append(all, f.Inject()...), f.Undo()...)
 	}
-	for _, r := range asked { // what may be read shows itself
+	rights := map[existing.Permission]bool{}
+	for _, r := range all {
 		for _, namespace := range v.request.Places(r.Where) {
-			v.right(disturb.PermissionOf(namespace, r))
+			rights[r.In(namespace)] = true
 		}
 	}
-}
-
-// right asks about one right. A question that is not answered stays unasked, and the rules refuse.
-func (v *reading) right(p disturb.Permission) {
-	if _, asked := v.Rights[p]; asked || v.err != nil {
-		return
-	}
-	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
-		ResourceAttributes: &authorizationv1.ResourceAttributes{
-			Namespace: p.Namespace, Verb: p.Right.Verb, Group: p.Right.Group, Resource: p.Right.Resource, Subresource: p.Right.Subresource, Name: p.Right.Name,
-		},
-	}}
-	answer, err := v.Client.AuthorizationV1().SelfSubjectAccessReviews().Create(v.ctx, review, metav1.CreateOptions{})
+	missing, err := existing.Missing(v.ctx, v.Client, slices.Collect(maps.Keys(rights))...)
 	if err != nil {
-		v.refused("rights", p.Namespace, err)
-		return
+		v.refused("rights", "", err)
+		return // none counts as asked
 	}
-	v.Rights[p] = answer.Status.Allowed
+	for _, p := range missing {
+		rights[p] = false
+	}
+	v.Rights = rights
 }
 
 // holder reads which run uses the cluster.

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/holdfast-ha/holdfast/clusters/existing"
 	"github.com/holdfast-ha/holdfast/framework/disturb"
 	"github.com/holdfast-ha/holdfast/framework/disturb/catalogue"
 )
@@ -56,7 +57,7 @@ var atWork = regexp.MustCompile(`(?is)(scale-?(?:up|down)):\s*(?:status:\s*)?InP
 // clusterAutoscaler reads whether nodes are being added or removed. A cluster without that ConfigMap has no cluster autoscaler, or one that
 // marks nodes by taints, as Karpenter does.
 func (v *reading) clusterAutoscaler() {
-	status, err := v.Client.CoreV1().ConfigMaps(metav1.NamespaceSystem).Get(v.ctx, catalogue.AutoscalerStatus, metav1.GetOptions{})
+	status, err := v.Client.CoreV1().ConfigMaps(metav1.NamespaceSystem).Get(v.ctx, existing.AutoscalerStatus, metav1.GetOptions{})
 	if isNotFound(err) {
 		return
 	}
@@ -78,7 +79,7 @@ func (v *reading) served() (all []resource, err error) {
 		return nil, err
 	}
 	for _, g := range groups.Groups {
-		if g.Name != kedaGroup && !slices.Contains(catalogue.Chaos, g.Name) {
+		if g.Name != kedaGroup && !slices.Contains(catalogue.Chaos(), g.Name) {
 			continue
 		}
 		found, err := v.Client.Discovery().ServerResourcesForGroupVersion(g.PreferredVersion.GroupVersion)
