@@ -63,7 +63,11 @@ func (f *Flags) Words() (words []string) {
 				words = append(words, "--"+flag.Name, one)
 			}
 		default:
-			if text := value.String(); text != "" && text != "false" {
+			switch text := value.String(); {
+			case text == "" || text == "false":
+			case value.Type() == "bool":
+				words = append(words, "--"+flag.Name)
+			default:
 				words = append(words, "--"+flag.Name, text)
 			}
 		}

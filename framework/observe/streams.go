@@ -52,7 +52,7 @@ func streamOf[L runtime.Object, T runtime.Object](
 func nodeEvent(n *corev1.Node, change history.Change) history.Event {
 	node := &history.Node{
 		Change: change, Name: n.Name, Labels: n.Labels, Ready: string(corev1.ConditionUnknown),
-		Unschedulable: n.Spec.Unschedulable,
+		Unschedulable: n.Spec.Unschedulable, Kubelet: n.Status.NodeInfo.KubeletVersion,
 	}
 	for _, c := range n.Status.Conditions {
 		if c.Type == corev1.NodeReady {
@@ -165,7 +165,7 @@ func noteEvent(e *corev1.Event, change history.Change) history.Event {
 }
 
 func workloadEvent(d *appsv1.Deployment, change history.Change) history.Event {
-	w := workload(d.ObjectMeta, change, d.Spec.Selector, d.Spec.Replicas, d.Spec.Template.Spec)
+	w := workload(d.ObjectMeta, change, d.Spec.Selector, d.Spec.Replicas, d.Spec.Template)
 	w.Updated, w.Ready = int(d.Status.UpdatedReplicas), int(d.Status.ReadyReplicas)
 	w.Available, w.Total = int(d.Status.AvailableReplicas), int(d.Status.Replicas)
 	w.Observed = d.Status.ObservedGeneration >= d.Generation
@@ -174,7 +174,7 @@ func workloadEvent(d *appsv1.Deployment, change history.Change) history.Event {
 
 // statefulSetEvent reports a StatefulSet as a Workload, like a Deployment.
 func statefulSetEvent(s *appsv1.StatefulSet, change history.Change) history.Event {
-	w := workload(s.ObjectMeta, change, s.Spec.Selector, s.Spec.Replicas, s.Spec.Template.Spec)
+	w := workload(s.ObjectMeta, change, s.Spec.Selector, s.Spec.Replicas, s.Spec.Template)
 	w.StatefulSet = true
 	w.Updated, w.Ready = int(s.Status.UpdatedReplicas), int(s.Status.ReadyReplicas)
 	w.Available, w.Total = int(s.Status.AvailableReplicas), int(s.Status.Replicas)
@@ -184,11 +184,12 @@ func statefulSetEvent(s *appsv1.StatefulSet, change history.Change) history.Even
 
 // workload is the part of the event that comes from the spec.
 func workload(
-	meta metav1.ObjectMeta, change history.Change, of *metav1.LabelSelector, replicas *int32, pod corev1.PodSpec,
+	meta metav1.ObjectMeta, change history.Change, of *metav1.LabelSelector, replicas *int32, pod corev1.PodTemplateSpec,
 ) *history.Workload {
 	w := &history.Workload{
-		Change: change, Namespace: meta.Namespace, Name: meta.Name, NodeSelector: pod.NodeSelector,
-		Spread:   spreadJSON(pod.TopologySpreadConstraints),
+		Change: change, Namespace: meta.Namespace, Name: meta.Name, NodeSelector: pod.Spec.NodeSelector,
+		Spread:   spreadJSON(pod.Spec.TopologySpreadConstraints),
+		Template: templateHash(pod),
 		Replicas: 1, // the API's default
 	}
 	w.Selector, w.SelectsBy = selector(of)
