@@ -145,9 +145,10 @@ func TestSchema(t *testing.T) {
 		values: map[string][]string{
 			"apiVersion": {appfile.APIVersion}, "kind": {appfile.Kind}, "app.pull": {appfile.PullMissing, appfile.PullNever},
 			"app.secrets": {appsource.GenerateSecrets},
-			"faults[]":    apptest.FaultNames(), "probes[].lanes[]": lanes(),
+			"faults[]":    apptest.FaultNames(), "probes[].lanes[]": lanes(), "disturb.window.days[]": {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"},
 		},
-		required: map[string][]string{"": {"apiVersion", "kind", "app"}, "app.chart": {"path"}, "probes[].expect.json": {"path"}, "probes[].headers.*": {"fromSecret"}},
+		required: map[string][]string{"": {"apiVersion", "kind", "app"}, "app.chart": {"path"}, "probes[].expect.json": {"path"}, "probes[].headers.*": {"fromSecret"},
+			"cluster": {"uid"}, "disturb.window": {"from", "to"}, "disturb.stopAt": {"failed"}, "disturb.nodeKill": {"command", "undo"}},
 	}
 	made := s.of(reflect.TypeFor[appfile.File](), "")
 	made["$schema"], made["title"] = "http://json-schema.org/draft-07/schema#", "holdfast.yaml"
