@@ -1,6 +1,7 @@
 package load
 
 import (
+	"context"
 	"crypto/tls"
 	"net/http"
 	"time"
@@ -27,6 +28,7 @@ type askTransport struct {
 	tls     *tls.Config
 	fresh   bool
 	turns   []*ask.Kept
+	open    func(context.Context, ask.Link, ask.Question, time.Time) (ask.Conn, ask.Result)
 }
 
 func newAsksFresh(l Lane, d *dialer) transport {
@@ -36,7 +38,7 @@ func newAsksFresh(l Lane, d *dialer) transport {
 }
 
 func newAsks(l Lane, d *dialer) transport {
-	all := &askTransport{dialer: d, tls: l.Request.ClientTLS(l.Target)}
+	all := &askTransport{dialer: d, tls: l.Request.ClientTLS(l.Target), open: ask.Open}
 	all.address, _ = l.address()
 	for range l.Connections {
 		all.turns = append(all.turns, &ask.Kept{})
@@ -132,5 +134,5 @@ func (s *askSender) open(row *history.Request, until time.Time) (ask.Conn, ask.R
 	}
 	over := made.(*conn)
 	row.Conn, row.Addr = over.id, over.addr
-	return ask.Open(s.lane.template.Context(), over, s.question, until)
+	return s.through.open(s.lane.template.Context(), over, s.question, until)
 }

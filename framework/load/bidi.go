@@ -37,8 +37,9 @@ type messageConn interface {
 }
 
 // opener makes a message connection of a connection. If the server answered with an unexpected status, it returns the status
-// with the error. It stores the server that answered in the connection.
-type opener func(ctx context.Context, c *conn, target string) (made messageConn, status int, err error)
+// with the error. It stores the server that answered in the connection. The server is asked for paths below at, which is an address or
+// begins with one.
+type opener func(ctx context.Context, c *conn, at string) (made messageConn, status int, err error)
 
 func newBidi(l Lane, d *dialer, open opener) *bidiTransport {
 	return &bidiTransport{lane: l, dialer: d, open: open, current: make([]*bidiStream, l.Connections), all: make(map[*bidiStream]bool)}
@@ -102,13 +103,13 @@ func (d *bidiTransport) use(ctx context.Context, n uint64) *bidiStream {
 func (d *bidiTransport) begin(ctx context.Context, s *bidiStream) {
 	ctx, cancel := context.WithTimeout(ctx, d.lane.Timeouts.Connect+d.lane.Timeouts.Response)
 	defer cancel()
-	address, _, _ := hostOf(d.lane.Target)
+	address, path := d.lane.address()
 	c, err := d.dialer.dial(ctx, "tcp", address)
 	if err == nil {
 		s.conn = c.(*conn)
 		close(s.dialled)
 		stop := context.AfterFunc(ctx, func() { _ = s.conn.Close() })
-		s.messages, s.status, err = d.open(ctx, s.conn, d.lane.Target)
+		s.messages, s.status, err = d.open(ctx, s.conn, address+path)
 		if !stop() {
 			err = deadline.Passed{}
 		}

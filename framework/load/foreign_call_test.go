@@ -1,9 +1,15 @@
 package load
 
 import (
+	"crypto/tls"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/net/http2"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/load/loadtest"
@@ -12,12 +18,35 @@ import (
 )
 
 // calling is the lane of a probe that calls orders.v1.Orders/Get.
-func calling(t *testing.T, address, message string) Lane {
+func calling(t *testing.T, kind LaneKind, address, message string) Lane {
 	t.Helper()
 	call := request.Call{Method: "orders.v1.Orders/Get", Descriptors: loadtest.OrdersSet(t)}
-	return Lane{
-		Lane: LaneH2C, Target: "http://" + address + call.Path(), Expect: expect.Answer{Status: []int{200}},
+	l := Lane{
+		Lane: kind.Name, Target: kind.schemes()[0] + "://" + address + call.Path(), Expect: expect.Answer{Status: []int{200}},
 		Request: call.Of(message, map[string]string{"X-Probe": "1"}),
+	}
+	if kind.Protocol == protocolH2 {
+		l.Request.Host, l.Request.TLS = "example.com", &request.TLS{CA: authority(t)}
+	}
+	return l
+}
+
+// serveOrders serves orders.v1.Orders on a lane.
+func serveOrders(t *testing.T, kind LaneKind) (address string) {
+	t.Helper()
+	if kind.Protocol == protocolH2 {
+		return loadtest.ServeOrders(t, nil, grpc.Creds(credentials.NewTLS(identified(t, "h2"))))
+	}
+	return loadtest.ServeOrders(t, nil)
+}
+
+// onHTTP2 runs a test on each lane on which gRPC servers are asked.
+func onHTTP2(t *testing.T, run func(*testing.T, LaneKind)) {
+	t.Helper()
+	for _, kind := range slices.Concat(LanesTo("http"), LanesTo("https")) {
+		if kind.HTTP2() {
+			t.Run(string(kind.Name), func(t *testing.T) { run(t, kind) })
+		}
 	}
 }
 
@@ -40,10 +69,12 @@ func called(t *testing.T, l Lane, n int) []history.Request {
 	return sendAll(t, testLane(t, l), n)
 }
 
-func TestCallsOfForeignServers(t *testing.T) {
+func TestCallsOfForeignServers(t *testing.T) { onHTTP2(t, testCallsOfForeignServers) }
+
+func testCallsOfForeignServers(t *testing.T, kind LaneKind) {
 	seven := "7"
 	value := func(path string) *expect.JSON { return &expect.JSON{Path: path, Equals: &seven} }
-	address := loadtest.ServeOrders(t, nil)
+	address := serveOrders(t, kind)
 	for name, test := range map[string]struct {
 		message string
 		change  func(*Lane)
@@ -68,12 +99,14 @@ func TestCallsOfForeignServers(t *testing.T) {
 		}, history.BadStatus, "gRPC status UNIMPLEMENTED: unknown method Watch"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l := calling(t, address, test.message)
+			l := calling(t, kind, address, test.message)
+			l.Connections = 1
 			if test.change != nil {
 				test.change(&l)
 			}
 			for i, row := range called(t, l, 2) {
-				if row.Outcome != test.want || !strings.Contains(row.Err, test.text) || row.Addr != address {
+				reused := i > 0 && kind.Connections != PerRequest
+				if row.Outcome != test.want || !strings.Contains(row.Err, test.text) || row.Addr != address || row.Attempts != 1 || row.Reused != reused {
 					t.Errorf("call %d: %+v, want %s with %q", i, row, test.want, test.text)
 				}
 			}
@@ -81,15 +114,21 @@ func TestCallsOfForeignServers(t *testing.T) {
 	}
 }
 
-// overCalls is the target of a server that misbehaves in the same way with each call.
-func overCalls(t *testing.T, do func(s *h2, id uint32)) string {
+// overCalls is the address of a server that misbehaves in the same way with each call.
+func overCalls(t *testing.T, kind LaneKind, do func(s *h2, id uint32)) string {
 	t.Helper()
-	url, _ := listen(t, overH2(func(s *h2, id uint32, _ int) { do(s, id) }))
-	return strings.TrimSuffix(strings.TrimPrefix(url, "http://"), "/")
+	var config *tls.Config
+	if kind.Protocol == protocolH2 {
+		config = identified(t, "h2")
+	}
+	_, l := listenTLS(t, config, overH2(func(s *h2, id uint32, _ int) { do(s, id) }))
+	return l.Addr().String()
 }
 
 // Servers whose answers are none of gRPC, or are cut off.
-func TestCallsOfServersThatMisbehave(t *testing.T) {
+func TestCallsOfServersThatMisbehave(t *testing.T) { onHTTP2(t, testCallsOfServersThatMisbehave) }
+
+func testCallsOfServersThatMisbehave(t *testing.T, kind LaneKind) {
 	answers := func(body []byte, trailer ...string) func(*h2, uint32) {
 		return func(s *h2, id uint32) {
 			s.respond(id, false, ":status: 200")
@@ -119,14 +158,19 @@ func TestCallsOfServersThatMisbehave(t *testing.T) {
 		"a proxy's answer":       {func(s *h2, id uint32) { s.respond(id, true, ":status: 503"); s.waits() }, history.BadStatus, "status 503"},
 		"resets":                 {func(s *h2, _ uint32) { s.resets() }, history.Reset, ""},
 		"closes":                 {func(*h2, uint32) {}, history.ClosedEarly, ""},
+		"refuses": {func(s *h2, id uint32) {
+			_ = s.WriteRSTStream(id, http2.ErrCodeInternal)
+			s.waits()
+		}, history.Reset, "INTERNAL_ERROR"},
+		"goes away": {func(s *h2, id uint32) { _ = s.WriteGoAway(id, http2.ErrCodeNo, nil) }, history.GoAway, "GOAWAY"},
 		"cuts off": {func(s *h2, id uint32) {
 			s.respond(id, false, ":status: 200")
 			_ = s.WriteData(id, false, []byte{0, 0, 0, 0, 2})
 		}, history.Truncated, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			row := called(t, calling(t, overCalls(t, test.do), `{"id": 7}`), 1)[0]
-			if row.Outcome != test.want || !strings.Contains(row.Err, test.text) {
+			row := called(t, calling(t, kind, overCalls(t, kind, test.do), `{"id": 7}`), 1)[0]
+			if row.Outcome != test.want || !strings.Contains(row.Err, test.text) || row.Attempts != 1 {
 				t.Errorf("%+v, want %s with %q", row, test.want, test.text)
 			}
 		})
@@ -135,6 +179,7 @@ func TestCallsOfServersThatMisbehave(t *testing.T) {
 
 // What cannot be sent is refused before anything is asked.
 func TestInvalidCalls(t *testing.T) {
+	kind, _ := KindOf(LaneH2C)
 	for name, test := range map[string]struct {
 		change func(*request.Request)
 		want   string
@@ -145,22 +190,23 @@ func TestInvalidCalls(t *testing.T) {
 		"a header of gRPC": {func(r *request.Request) { r.Headers["Grpc-Timeout"] = "1S" }, "is set by the client itself"},
 		"a content type":   {func(r *request.Request) { r.Headers["content-type"] = "text/plain" }, "is there twice"},
 	} {
-		l := calling(t, "127.0.0.1:1", `{}`)
+		l := calling(t, kind, "127.0.0.1:1", `{}`)
 		l.Rate = 1
 		test.change(&l.Request)
 		if err := (Plan{ID: "p", Lanes: []Lane{l}}).Validate(); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: %v, want %q", name, err, test.want)
 		}
 	}
-	if _, err := calling(t, "127.0.0.1:1", `{}`).Request.New(t.Context(), "http://127.0.0.1:1"); err == nil {
+	if _, err := calling(t, kind, "127.0.0.1:1", `{}`).Request.New(t.Context(), "http://127.0.0.1:1"); err == nil {
 		t.Error("a request is made of a call whose method is not known")
 	}
 }
 
 // A value of a Secret is metadata of the call, and is written down nowhere.
-func TestCallsKeepSecrets(t *testing.T) {
-	address := loadtest.ServeOrders(t, nil)
-	l := calling(t, address, `{"id": 500}`)
+func TestCallsKeepSecrets(t *testing.T) { onHTTP2(t, testCallsKeepSecrets) }
+
+func testCallsKeepSecrets(t *testing.T, kind LaneKind) {
+	l := calling(t, kind, serveOrders(t, kind), `{"id": 500}`)
 	l.Request.Headers["Authorization"] = "s3cret"
 	for secret, want := range map[bool]string{false: "gRPC status PERMISSION_DENIED: not with s3cret", true: "gRPC status PERMISSION_DENIED: an answer that is not written down"} {
 		l.Request.FromSecret = nil

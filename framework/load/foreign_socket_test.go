@@ -2,6 +2,7 @@ package load
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"net"
 	"net/http"
@@ -15,7 +16,9 @@ import (
 	"github.com/gorilla/websocket"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/load/ask"
 	"github.com/holdfast-ha/holdfast/framework/load/request"
+	"github.com/holdfast-ha/holdfast/framework/poll"
 	"github.com/holdfast-ha/holdfast/workloads/expect"
 )
 
@@ -393,6 +396,96 @@ func TestWebSocketsKeepSecrets(t *testing.T) {
 		for _, row := range sendAll(t, testLane(t, l), 1) {
 			if !row.Outcome.Failed() || bytes.Contains([]byte(row.Err), []byte("s3cret")) {
 				t.Errorf("%s: %+v", path, row)
+			}
+		}
+	}
+}
+
+// A server chooses one of the subprotocols that it is offered, if any are.
+func TestSubprotocols(t *testing.T) {
+	const none, other = "the server chose none of the subprotocols that it was offered", `the server chose the subprotocol "chat.v1", which it was not offered`
+	for name, test := range map[string]struct {
+		offered, chosen string
+		private         bool
+		want            history.Outcome
+		text            string
+	}{
+		"the one":              {"chat.v1", "chat.v1", false, history.OK, ""},
+		"one of two":           {"chat.v2, chat.v1", "chat.v1", false, history.OK, ""},
+		"none offered":         {"", "", false, history.OK, ""},
+		"an empty one offered": {"chat.v1,,", "", false, history.WrongBody, none},
+		"none chosen":          {"chat.v1", "", false, history.WrongBody, none},
+		"another":              {"chat.v2", "chat.v1", false, history.WrongBody, other},
+		"another case":         {"Chat.v1", "chat.v1", false, history.WrongBody, other},
+		"one unasked":          {"", "chat.v1", false, history.WrongBody, other},
+		"one of a Secret":      {"chat.v2", "chat.v1", true, history.WrongBody, "the server chose another subprotocol than it was offered"},
+	} {
+		for _, lane := range wsLanes {
+			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				var head http.Header
+				if test.chosen != "" {
+					head = http.Header{"Sec-Websocket-Protocol": {test.chosen}}
+				}
+				c, err := new(websocket.Upgrader).Upgrade(w, r, head)
+				if err != nil {
+					return
+				}
+				defer c.Close() //nolint:errcheck // of a test
+				pongs(0, c)
+			}))
+			t.Cleanup(s.Close)
+			l := speaking(lane, s)
+			l.Request.Headers = nil
+			if test.offered != "" {
+				l.Request.Headers = map[string]string{"Sec-WebSocket-Protocol": test.offered}
+			}
+			if test.private {
+				l.Request.FromSecret = map[string]request.SecretKey{"Sec-WebSocket-Protocol": {Name: "probe", Key: "token"}}
+			}
+			l.Rate, l.Timeouts = 1, roomy
+			for _, row := range sendAll(t, testLane(t, l), 2) {
+				if row.Outcome != test.want || row.Err != test.text || row.Conn == 0 {
+					t.Errorf("%s on %s: %+v, want %s with %q", name, lane, row, test.want, test.text)
+				}
+			}
+		}
+	}
+}
+
+// A server that ends each new connection in order is asked on a few, and then the request has failed. Its close frame comes before the message
+// is sent, or crosses it.
+func TestAServerThatEndsEachNewConnection(t *testing.T) {
+	ended := func(ctx context.Context, over ask.Link, q ask.Question, until time.Time) (ask.Conn, ask.Result) {
+		c, r := ask.Open(ctx, over, q, until)
+		_ = poll.Until(ctx, "the close frame", time.Minute, func(context.Context) (bool, string, error) { return c == nil || c.Left(), "", nil })
+		return c, r
+	}
+	for name, test := range map[string]struct {
+		open      func(context.Context, ask.Link, ask.Question, time.Time) (ask.Conn, ask.Result)
+		opened    int32 // at least
+		text, and string
+	}{
+		"before": {ended, 3 * mostUnasked, unaskedAgain, unaskedAgain},
+		"across": {ask.Open, 3, "close message: ", unaskedAgain},
+	} {
+		for _, lane := range wsLanes {
+			var opened atomic.Int32
+			s := chatting(t, func(_ int, c *websocket.Conn) {
+				opened.Add(1)
+				closes(c, websocket.CloseGoingAway)
+			})
+			s.Start()
+			l := speaking(lane, s)
+			l.Rate, l.Timeouts = 1, roomy
+			running := testLane(t, l)
+			running.transport.(*askTransport).open = test.open
+			for _, row := range sendAll(t, running, 3) {
+				if row.Outcome != history.GoAway || !strings.HasPrefix(row.Err, test.text) && row.Err != test.and {
+					t.Errorf("%s on %s: %+v", name, lane, row)
+				}
+			}
+			if n := opened.Load(); n < test.opened || n > 3*mostUnasked {
+				t.Errorf("%s on %s: %d connections for 3 requests", name, lane, n)
 			}
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/health"
 	"google.golang.org/grpc/health/grpc_health_v1"
 
@@ -172,9 +173,16 @@ func TestAKeptConnectionThatTheServerEndsIsReplaced(t *testing.T) {
 	}
 }
 
-func TestHealthChecks(t *testing.T) {
+func TestHealthChecks(t *testing.T) { onHTTP2(t, testHealthChecks) }
+
+func testHealthChecks(t *testing.T, kind LaneKind) {
 	checks := health.NewServer()
-	server := grpc.NewServer()
+	var options []grpc.ServerOption
+	trust := (*request.TLS)(nil)
+	if kind.Protocol == protocolH2 {
+		options, trust = append(options, grpc.Creds(credentials.NewTLS(identified(t, "h2")))), &request.TLS{CA: authority(t)}
+	}
+	server := grpc.NewServer(options...)
 	grpc_health_v1.RegisterHealthServer(server, checks)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -191,13 +199,15 @@ func TestHealthChecks(t *testing.T) {
 		"": {history.OK, ""}, "orders": {history.OK, ""},
 		"cart": {history.WrongBody, "the health check says NOT_SERVING"}, "nobody": {history.WrongBody, "gRPC status 5"},
 	} {
+		asked := request.Health(service)
+		asked.Host, asked.TLS = "example.com", trust
 		got, row := outcomesOf(t, Lane{
-			Lane: LaneH2C, Target: "http://" + l.Addr().String() + request.HealthPath, Expect: expect.Answer{Status: []int{200}, Serving: true},
-			Request: request.Health(service),
+			Lane: kind.Name, Target: kind.schemes()[0] + "://" + l.Addr().String() + request.HealthPath, Connections: 1, Request: asked,
+			Expect: expect.Answer{Status: []int{200}, Serving: true},
 		}, 3)
 		wantAll(t, got, want.outcome)
-		if !strings.Contains(row.Err, want.text) {
-			t.Errorf("service %q: %q, want %q in it", service, row.Err, want.text)
+		if !strings.Contains(row.Err, want.text) || row.Addr != l.Addr().String() || row.Reused != (kind.Connections != PerRequest) {
+			t.Errorf("service %q: %+v, want %q in it", service, row, want.text)
 		}
 	}
 }

@@ -3,7 +3,6 @@ package load
 import (
 	"context"
 	"net"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -42,7 +41,6 @@ type channels struct {
 	turns  []*grpc.ClientConn
 	broken error // why there are no channels
 	dialer *dialer
-	host   string
 	byPort sync.Map                     // *conn by local address, which is all that gRPC reports of a call's connection
 	undone atomic.Pointer[failedToDial] // the last failed attempt, nil after a successful one
 }
@@ -51,10 +49,10 @@ type channels struct {
 type failedToDial struct{ error }
 
 func newChannels(l Lane, d *dialer) transport {
-	all := &channels{dialer: d, host: strings.Trim(strings.TrimPrefix(l.Target, "http:"), "/")}
-	all.host, _, _ = strings.Cut(all.host, "/")
+	all := &channels{dialer: d}
+	address, _ := l.address()
 	for range l.Connections {
-		c, err := grpc.NewClient("passthrough:///"+all.host,
+		c, err := grpc.NewClient("passthrough:///"+address,
 			grpc.WithTransportCredentials(insecure.NewCredentials()),
 			grpc.WithContextDialer(all.dial),
 			grpc.WithNoProxy(),

@@ -39,8 +39,8 @@ func newMultiplexed(l Lane, d *dialer) transport {
 }
 
 func newSingle(l Lane, d *dialer) transport {
-	address, secured := l.address()
-	return newHTTP2(l.single(d), d, func(o roundtrip.Options) http.RoundTripper { return roundtrip.Single(o, address, secured) })
+	address, _ := l.address()
+	return newHTTP2(l.single(d), d, func(o roundtrip.Options) http.RoundTripper { return roundtrip.Single(o, address, l.secured()) })
 }
 
 // single is a lane with one client, which keeps no connections.

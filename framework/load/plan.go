@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/url"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
@@ -148,14 +149,19 @@ func (l Lane) validate(share history.Share) error {
 	return l.Request.Validate()
 }
 
-// address is the host and the port of a valid lane's target, and whether its connections are secured by TLS.
-func (l Lane) address() (hostPort string, secured bool) {
+// address is the host and the port of a valid lane's target, and the path without a slash at its end.
+func (l Lane) address() (hostPort, path string) {
 	u, _ := url.Parse(l.Target) // the plan was validated
 	port := "80"
-	if secured = u.Scheme == "https" || u.Scheme == "wss"; secured {
+	if l.secured() {
 		port = "443"
 	}
-	return net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), port)), secured
+	return net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), port)), strings.TrimSuffix(u.Path, "/")
+}
+
+// secured reports whether the lane's connections are secured by TLS.
+func (l Lane) secured() bool {
+	return strings.HasPrefix(l.Target, "https:") || strings.HasPrefix(l.Target, "wss:")
 }
 
 // To returns the plan with its lanes leading to a target where they have none, and expecting that target's answers. The control

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
-	"strings"
 	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
@@ -20,19 +18,6 @@ const LaneStream history.Lane = "stream"
 
 const maxMessageBytes = 4096
 
-// hostOf returns the address and the path of a target.
-func hostOf(target string) (address, path string, err error) {
-	u, err := url.Parse(target)
-	if err != nil {
-		return "", "", err
-	}
-	address = u.Host
-	if u.Port() == "" {
-		address += ":80"
-	}
-	return address, strings.TrimSuffix(u.Path, "/"), nil
-}
-
 // lines carries messages as lines of text, after an HTTP/1.1 upgrade.
 type lines struct {
 	conn *conn
@@ -41,12 +26,8 @@ type lines struct {
 
 func newStreams(l Lane, d *dialer) transport { return newBidi(l, d, openLines) }
 
-func openLines(ctx context.Context, c *conn, target string) (messageConn, int, error) {
-	address, path, err := hostOf(target)
-	if err != nil {
-		return nil, 0, err
-	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+path+backend.StreamPath, nil)
+func openLines(ctx context.Context, c *conn, at string) (messageConn, int, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+at+backend.StreamPath, nil)
 	if err != nil {
 		return nil, 0, err
 	}

@@ -24,13 +24,9 @@ type webSocket struct{ *websocket.Conn }
 
 func newWebSockets(l Lane, d *dialer) transport { return newBidi(l, d, openWebSocket) }
 
-func openWebSocket(ctx context.Context, c *conn, target string) (messageConn, int, error) {
-	address, path, err := hostOf(target)
-	if err != nil {
-		return nil, 0, err
-	}
+func openWebSocket(ctx context.Context, c *conn, at string) (messageConn, int, error) {
 	d := websocket.Dialer{NetDialContext: func(context.Context, string, string) (net.Conn, error) { return c, nil }}
-	made, answer, err := d.DialContext(ctx, "ws://"+address+path+backend.WebSocketPath, http.Header{"User-Agent": {"holdfast"}})
+	made, answer, err := d.DialContext(ctx, "ws://"+at+backend.WebSocketPath, http.Header{"User-Agent": {"holdfast"}})
 	if answer != nil && answer.StatusCode != http.StatusSwitchingProtocols {
 		_ = answer.Body.Close() // the body is in memory
 		return nil, answer.StatusCode, errBadStatus
