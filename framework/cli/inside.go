@@ -5,14 +5,17 @@ import (
 
 	"github.com/holdfast-ha/holdfast/clusters/balancer"
 	"github.com/holdfast-ha/holdfast/clusters/engine"
+	"github.com/holdfast-ha/holdfast/clusters/existing"
 	"github.com/holdfast-ha/holdfast/clusters/nodenet"
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
 	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
+	"github.com/holdfast-ha/holdfast/framework/self"
 )
 
-// insideCommands run in containers and on nodes, where holdfast's own executable is the only program that is sure to be there.
+// insideCommands run in containers and on nodes, where holdfast's own executable is the only program that is sure to be there, or below holdfast
+// itself.
 func insideCommands() []*cobra.Command {
-	return []*cobra.Command{probeCommand(), nodeNetworkCommand(), loadBalancerCommand()}
+	return []*cobra.Command{probeCommand(), nodeNetworkCommand(), loadBalancerCommand(), pluginCommand()}
 }
 
 func probeCommand() *cobra.Command {
@@ -45,4 +48,24 @@ func loadBalancerCommand() *cobra.Command {
 	}
 	cmd.Flags().StringVarP(&bootstrap, "config", "c", "/home/envoy/envoy.yaml", "Envoy's bootstrap file")
 	return cmd
+}
+
+func pluginCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: existing.PluginCommand + " PROGRAM [ARGUMENT ...]", Short: "Run a credential plugin of a kubeconfig, with a time limit", Hidden: true,
+		Example: "  holdfast " + existing.PluginCommand + " aws eks get-token --cluster-name staging", DisableFlagParsing: true, // they are the plugin's
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 || args[0] == "-h" || args[0] == "--help" {
+				return cmd.Help()
+			}
+			return existing.RunPlugin(cmd.Context(), existing.PluginLimit, args, cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+}
+
+// clusterFlags are flags for a cluster that holdfast did not make. A credential plugin runs below this program, if this program is holdfast.
+func clusterFlags() *existing.Flags {
+	f := existing.NewFlags()
+	f.Executable = self.Running()
+	return f
 }

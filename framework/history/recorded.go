@@ -18,6 +18,14 @@ type Recorded struct {
 	// Services are those behind which the requests end, as namespace/name. Only what disturbs their pods can show something about the
 	// requests. Empty: unknown, and then no promise about requests can be held.
 	Services []string `json:"services,omitempty"`
+	// NotWatched are the kinds of objects that were not watched, although a record usually has them.
+	NotWatched []NotWatched `json:"notWatched,omitempty"`
+}
+
+// NotWatched is a kind of objects of which a record has no events, and why.
+type NotWatched struct {
+	What string `json:"what"` // as in Gap.What: pods, nodes, poddisruptionbudgets, ...
+	Why  string `json:"why"`  // for example that the user must not list them
 }
 
 // LoadFrom is where the load of a recording was sent from.
@@ -36,4 +44,13 @@ const CommandStep = "command"
 // Server is the API server as it described itself. It is recorded at the beginning, and whenever it differs.
 type Server struct {
 	Version string `json:"version"` // v1.37.0
+}
+
+// Fact is something that was found out about a cluster that holdfast did not make, such as what scales its nodes.
+type Fact struct {
+	Name string `json:"name"` // "API server", "zones", "GitOps", ...
+	// Is is what was found. Empty: not known.
+	Is string `json:"is,omitempty"`
+	// Why is why nothing is known, or what a reader must know of the fact.
+	Why string `json:"why,omitempty"`
 }

@@ -49,6 +49,8 @@ type Header struct {
 	Samples int `json:"samples,omitempty"`
 	// Notes are what a reader of the verdicts must know of the cluster or the application, each a sentence.
 	Notes []string `json:"notes,omitempty"`
+	// Facts are what was found out about a cluster that holdfast did not make.
+	Facts []Fact `json:"facts,omitempty"`
 }
 
 // SamplesOfItself is the Header.Samples of a record that contains, for the whole time in which the cluster is watched, a

@@ -29,6 +29,7 @@ type Outage struct {
 	name     string         // of the fault, or faults
 	From, To history.Offset // requests sent from To on must not fail, whenever the victims died
 	limit    time.Duration
+	clock    history.Offset // how far the times of requests may be off
 	deaths   []*Death
 
 	service string  // with endpoints on the victims; empty: unknown
@@ -52,7 +53,7 @@ func Outages(f *evidence.Run, limit time.Duration, service string) (list []*Outa
 		if f.Record.Header.Recorded != nil {
 			d.healing = history.Moment{} // nobody reverted it to end the failures
 		}
-		o := &Outage{name: d.name, From: d.from, limit: min(limit, maxOutage), deaths: []*Death{d}}
+		o := &Outage{name: d.name, From: d.from, limit: min(limit, maxOutage), deaths: []*Death{d}, clock: f.ClockError()}
 		// A damaged record may have any moment, and memory must stay bounded.
 		d.seen = min(max(fault.Seen.At, o.From), o.From+maxOutage)
 		o.To = d.seen + o.limit
