@@ -165,7 +165,7 @@ func (r *recording) sum(i int) verdict.Verdict {
 	if broken := ofOutcome(all, verdict.Violated); len(broken) > 0 {
 		return r.broken(v, broken)
 	}
-	missing := slices.Clone(r.doubts)
+	missing := append(slices.Clone(r.doubts), r.notWatched(r.promises[i])...)
 	if aboutRequests(r.promises[i]) && (len(all) > 0 || r.reached == 0) {
 		missing = append(missing, r.rows...)
 	}
@@ -184,6 +184,24 @@ func (r *recording) sum(i int) verdict.Verdict {
 	default:
 		return r.held(v, all, held)
 	}
+}
+
+// kindsOf are the kinds of objects, as in Gap.What, that a part of a record consists of.
+var kindsOf = map[evidence.Part][]string{
+	evidence.PartPods: {"pods"}, evidence.PartRules: {"pods"}, evidence.PartNodes: {"nodes"}, evidence.PartWorkloads: {"deployments", "statefulsets"},
+	evidence.PartSlices: {"endpointslices"}, evidence.PartBudgets: {"poddisruptionbudgets"},
+}
+
+// notWatched reports kinds of objects that a promise needs and that were not watched. Without a watch of pods nothing is known of what
+// disturbs them.
+func (r *recording) notWatched(p invariant.Invariant) (d verdict.Missing) {
+	needed := append(p.Needs().All(), evidence.PartPods)
+	for _, not := range r.run.Header.Recorded.NotWatched {
+		if slices.ContainsFunc(needed, func(part evidence.Part) bool { return slices.Contains(kindsOf[part], not.What) }) {
+			d.Add("%s were not watched: %s", not.What, not.Why)
+		}
+	}
+	return d
 }
 
 // reason is why an Unknown has no verdict.

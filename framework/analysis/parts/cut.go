@@ -13,7 +13,8 @@ const Whole = history.Offset(1<<63 - 1)
 
 // Events are the events of some parts and of the cluster from from (inclusive) to to (exclusive), ordered by T. They begin with the
 // state at from, as a list of the objects at that moment would show it, unless from is zero. What a watch missed, and how the
-// recorder itself ran, is kept as far as it concerns the time; how precise the clocks of load workers are is kept in any case.
+// recorder itself ran, is kept as far as it concerns the time; what load workers were told, and how precise their clocks are, is kept in
+// any case.
 //
 // The payloads are shared with the record.
 func (s *Parts) Events(from, to history.Offset, list ...*Part) []history.Event {
@@ -45,7 +46,7 @@ type cutter struct {
 
 func (c *cutter) take(e *history.Event) {
 	switch {
-	case e.Clock != nil:
+	case e.Clock != nil, e.Share != nil:
 	case e.T >= c.to && !(since(e) < c.to):
 		return
 	case e.T < c.from:

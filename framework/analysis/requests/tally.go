@@ -27,10 +27,10 @@ type Stats struct {
 	windows  int            // zero if the time under load has no end
 	plan     map[history.Lane]float64
 	Watch    *Watch
-	watched  int    // lanes of workers so far
-	shares   shares // what each worker was told to send
 	// Part says that the requests are a part of those of a record. Whether all of the record's are there is judged of the whole.
-	Part bool
+	Part    bool
+	watched int    // lanes of workers so far
+	shares  shares // what each worker was told to send
 
 	lanes   []*LaneTally
 	workers []workerTally
