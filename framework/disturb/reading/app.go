@@ -51,8 +51,8 @@ func (r Reader) App(ctx context.Context, namespace string) (app.App, error) {
 	if err != nil {
 		return app.App{}, fmt.Errorf("read the application in namespace %s: %w", namespace, err)
 	}
-	if len(manifests) == 0 {
-		return app.App{}, fmt.Errorf("namespace %s has no Deployment, no StatefulSet and no Service, or does not exist: name that of the application with --namespace", namespace)
+	if len(deployments.Items)+len(sets.Items) == 0 {
+		return app.App{}, fmt.Errorf("namespace %s has no Deployment and no StatefulSet, or does not exist: name that of the application with --namespace", namespace)
 	}
 	return app.New(manifests, namespace)
 }
