@@ -8,6 +8,10 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/cli"
 
+	// The certificate authorities that are trusted where the machine has none, as in the image of a load worker: an application's certificate may
+	// be one of theirs.
+	_ "golang.org/x/crypto/x509roots/fallback"
+
 	// The suites: each registers its scenarios.
 	_ "github.com/holdfast-ha/holdfast/suites/chaos"
 	_ "github.com/holdfast-ha/holdfast/suites/conformance"

@@ -61,26 +61,28 @@ type Probe struct {
 	Name    string            `yaml:"name"`    // stands in reports; default: the name of the Service
 	URL     string            `yaml:"url"`     // an http, https, ws or wss URL of a Service of the application
 	TCP     string            `yaml:"tcp"`     // host:port, in place of a URL
-	GRPC    string            `yaml:"grpc"`    // host:port of a server with a health service, or with call, in place of a URL
+	GRPC    string            `yaml:"grpc"`    // host:port of a server with a health service, or with call, in place of a URL; it is asked without TLS, unless there is tls
 	Service string            `yaml:"service"` // with grpc: what the health service is asked for; default: the whole server
 	Method  string            `yaml:"method"`  // default: GET
 	Headers map[string]Header `yaml:"headers"` // each is a text, or comes from a Secret; with call: metadata
 	Body    string            `yaml:"body"`    // of the request; with tcp: what is sent; with call: the message, as JSON
 	Expect  Expect            `yaml:"expect"`  // the good answer
-	TLS     *TLS              `yaml:"tls"`     // how the certificate of an https URL is verified
+	TLS     *TLS              `yaml:"tls"`     // how the certificate of an https or wss URL is verified; with grpc: the server is asked over TLS; {} trusts the usual certificate authorities
 	Behind  []string          `yaml:"behind"`  // Services to which the pods of that Service, a proxy, send requests on
 	Rate    float64           `yaml:"rate"`    // in requests a second on each lane; default: 50
-	Lanes   []string          `yaml:"lanes"`   // how connections are used; default: fresh (a new one for each request) and reused
+	Lanes   []string          `yaml:"lanes"`   // which connections are used: a new one for each request (fresh, h2c-fresh, h2-fresh, tcp, ws), or kept ones (reused, h2c, h2, tcp-kept, ws-kept); fresh and reused speak HTTP/1.1, h2c and h2c-fresh HTTP/2 without TLS, h2 and h2-fresh HTTP/2 over TLS; default: both of the protocol, for http and https URLs HTTP/1.1
+
+	Subprotocols []string `yaml:"subprotocols"` // with a ws or wss URL: what the server is offered, of which it must choose one
 
 	Send        string `yaml:"send"`        // with a ws or wss URL: the message, which one message must answer; default: none, and a new connection is a good answer
 	Call        Call   `yaml:"call"`        // with grpc: a method with one message and one answer, such as orders.v1.Orders/Get, in place of the health service
 	Descriptors string `yaml:"descriptors"` // with call: a file of 'protoc --descriptor_set_out --include_imports'; default: the server's reflection service is asked
 }
 
-// TLS says how the certificate of an https URL is verified.
+// TLS says how a server's certificate is verified.
 type TLS struct {
-	CA         string `yaml:"ca"`         // a file with certificate authorities in PEM
-	Unverified bool   `yaml:"unverified"` // trust any certificate
+	CA         string `yaml:"ca"`         // a file with certificate authorities in PEM; default: the public ones
+	Unverified bool   `yaml:"unverified"` // trust any certificate, which the report says; not together with ca
 }
 
 // Read reads a file. The error names the line and the column of each field that is not known.
@@ -185,6 +187,9 @@ func (f File) ProbesOf() (all []apptest.Probe, err error) {
 				if err != nil {
 					return nil, fmt.Errorf("probe %s: read its certificate authority: %w", made.Name, err)
 				}
+				if len(pem) == 0 { // which would mean all public authorities
+					return nil, fmt.Errorf("probe %s: its certificate authority %s is empty", made.Name, p.TLS.CA)
+				}
 				made.Request.TLS.CA = string(pem)
 			}
 		}
@@ -206,22 +211,24 @@ func (p Probe) of(n int) (made apptest.Probe, err error) {
 		return made, fmt.Errorf("probe %d: want one of url, tcp and grpc", n+1)
 	case p.Call.Method != "" && p.GRPC == "", p.Descriptors != "" && p.Call.Method == "":
 		return made, fmt.Errorf("probe %d: call is for grpc, and descriptors are for call", n+1)
-	case p.Send != "" && !p.socket():
-		return made, fmt.Errorf("probe %d: send is for a ws or wss URL", n+1)
+	case (p.Send != "" || len(p.Subprotocols) > 0) && !p.socket():
+		return made, fmt.Errorf("probe %d: send and subprotocols are for a ws or wss URL", n+1)
+	case p.TLS != nil && p.GRPC == "" && !strings.HasPrefix(p.URL, "https:") && !strings.HasPrefix(p.URL, "wss:"):
+		return made, fmt.Errorf("probe %d: tls is for an https or wss URL, or for grpc", n+1)
 	case p.Call.Method != "":
 		return p.call(n)
 	case p.socket():
 		return p.webSocket(n)
 	case p.GRPC != "":
-		if p.Method != "" || len(p.Headers) > 0 || p.Body != "" || !p.Expect.zero() || p.TLS != nil {
-			return made, fmt.Errorf("probe %d: a health check has no method, headers, body, expectation or TLS of its own", n+1)
+		if p.Method != "" || len(p.Headers) > 0 || p.Body != "" || !p.Expect.zero() {
+			return made, fmt.Errorf("probe %d: a health check has no method, headers, body or expectation of its own", n+1)
 		}
-		return apptest.OfHealth(p.GRPC, p.Service, n), nil
+		return apptest.OfHealth(p.grpcServer(), p.Service, n), nil
 	case p.Service != "":
 		return made, fmt.Errorf("probe %d: service is for grpc", n+1)
 	case p.TCP != "":
-		if p.Method != "" || len(p.Headers) > 0 || !p.Expect.textOnly() || p.TLS != nil {
-			return made, fmt.Errorf("probe %d: TCP has no method, headers or TLS, and expects a text only", n+1)
+		if p.Method != "" || len(p.Headers) > 0 || !p.Expect.textOnly() {
+			return made, fmt.Errorf("probe %d: TCP has no method or headers, and expects a text only", n+1)
 		}
 		made = apptest.OfURL("tcp://"+p.TCP, n)
 	default:

@@ -200,7 +200,7 @@ func TestExpectationsOfOtherProtocols(t *testing.T) {
 	for name, test := range map[string]struct{ probe, want string }{
 		"TCP and a time":        {`tcp: "db:5432", expect: {within: 1s}`, "expects a text only"},
 		"TCP and JSON":          {`tcp: "db:5432", body: x, expect: {json: {path: "{.a}"}}`, "expects a text only"},
-		"TCP and a Secret":      {`tcp: "db:5432", headers: {A: {fromSecret: a/b}}`, "TCP has no method, headers"},
+		"TCP and a Secret":      {`tcp: "db:5432", headers: {A: {fromSecret: a/b}}`, "TCP has no method or headers"},
 		"gRPC and a time":       {`grpc: "api:9090", expect: {within: 1s}`, "a health check has no"},
 		"gRPC and a Secret":     {`grpc: "api:9090", headers: {A: {fromSecret: a/b}}`, "a health check has no"},
 		"TCP and a text":        {`tcp: "db:5432", body: x, expect: {contains: y}`, ""},

@@ -20,7 +20,8 @@ func known(n *yaml.Node, like any) error {
 }
 
 func unknown(n *yaml.Node, t reflect.Type, path string) (errs []error) {
-	if t.Kind() == reflect.Pointer {
+	optional := t.Kind() == reflect.Pointer
+	if optional {
 		t = t.Elem()
 	}
 	if n.Kind == yaml.AliasNode {
@@ -60,7 +61,8 @@ func unknown(n *yaml.Node, t reflect.Type, path string) (errs []error) {
 			seen = append(seen, key.Value)
 		}
 	case n.Kind == yaml.MappingNode, n.Kind == yaml.SequenceNode && t.Kind() != reflect.Slice,
-		n.Kind == yaml.ScalarNode && n.Tag != "!!null" && (t.Kind() == reflect.Struct || t.Kind() == reflect.Slice || t.Kind() == reflect.Map):
+		n.Kind == yaml.ScalarNode && (n.Tag != "!!null" || optional) && t.Kind() == reflect.Struct, // of an optional one, {} means something
+		n.Kind == yaml.ScalarNode && n.Tag != "!!null" && (t.Kind() == reflect.Slice || t.Kind() == reflect.Map):
 		errs = append(errs, fmt.Errorf("line %d, column %d: %s: want %s", n.Line, n.Column, path, wanted(t)))
 	}
 	return errs

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+	"golang.org/x/net/http/httpguts"
 
 	"github.com/holdfast-ha/holdfast/framework/apptest"
 	"github.com/holdfast-ha/holdfast/framework/load/request"
@@ -68,10 +69,18 @@ func (p *Probe) under(folder string) {
 	}
 }
 
+// grpcServer is the URL of the probe's gRPC server.
+func (p Probe) grpcServer() string {
+	if p.TLS != nil {
+		return "https://" + p.GRPC
+	}
+	return "http://" + p.GRPC
+}
+
 // call is the probe of a gRPC server by a method. A file with descriptors is read, and shows whether the body is a message of the method.
 func (p Probe) call(n int) (made apptest.Probe, err error) {
-	if p.Method != "" || p.TLS != nil || p.Service != "" {
-		return made, fmt.Errorf("probe %d: a gRPC call has no HTTP method, TLS or service of the health service", n+1)
+	if p.Method != "" || p.Service != "" {
+		return made, fmt.Errorf("probe %d: a gRPC call has no HTTP method, and no service of the health service", n+1)
 	}
 	call := request.Call{Method: p.Call.Method}
 	if p.Descriptors != "" {
@@ -90,7 +99,7 @@ func (p Probe) call(n int) (made apptest.Probe, err error) {
 			return made, fmt.Errorf("probe %d: call %s, described by %s: %w", n+1, call.Method, p.Descriptors, err)
 		}
 	}
-	made = apptest.OfCall(p.GRPC, call, p.Body, texts(p.Headers), n)
+	made = apptest.OfCall(p.grpcServer(), call, p.Body, texts(p.Headers), n)
 	made.Expect, err = p.Expect.answer(true)
 	return made, err
 }
@@ -112,6 +121,34 @@ func (p Probe) webSocket(n int) (made apptest.Probe, err error) {
 	}
 	made = apptest.OfURL(p.URL, n)
 	made.Request = request.Request{Headers: texts(p.Headers), Body: p.Send}
+	if err := p.offer(&made.Request); err != nil {
+		return made, fmt.Errorf("probe %d: %w", n+1, err)
+	}
 	made.Expect, err = p.Expect.answer(false)
 	return made, err
+}
+
+// subprotocols is the header that offers them.
+const subprotocols = "Sec-WebSocket-Protocol"
+
+// offer adds the subprotocols to the request that opens a WebSocket.
+func (p Probe) offer(r *request.Request) error {
+	if len(p.Subprotocols) == 0 {
+		return nil
+	}
+	for name := range p.Headers {
+		if strings.EqualFold(name, subprotocols) {
+			return fmt.Errorf("want one of subprotocols and header %s", name)
+		}
+	}
+	for i, one := range p.Subprotocols {
+		if !httpguts.ValidHeaderFieldName(one) || slices.Contains(p.Subprotocols[:i], one) { // a subprotocol is a token, as a header's name is
+			return fmt.Errorf("subprotocol %q is no token, or is there twice", one)
+		}
+	}
+	if r.Headers == nil {
+		r.Headers = map[string]string{}
+	}
+	r.Headers[subprotocols] = strings.Join(p.Subprotocols, ", ")
+	return nil
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/appfile"
 	"github.com/holdfast-ha/holdfast/framework/apptest"
+	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/load/loadtest"
 	"github.com/holdfast-ha/holdfast/framework/load/request"
 	"github.com/holdfast-ha/holdfast/workloads/app"
@@ -22,7 +23,7 @@ import (
 func withProbe(t *testing.T, probe string) string {
 	t.Helper()
 	path := write(t, fmt.Sprintf("apiVersion: holdfast.dev/v1alpha1\nkind: App\napp: {manifests: [k8s/]}\nprobes: [{%s}]\n", probe))
-	for name, content := range map[string][]byte{"orders.pb": loadtest.OrdersSet(t), "orders.proto": []byte(`syntax = "proto3";`)} {
+	for name, content := range map[string][]byte{"orders.pb": loadtest.OrdersSet(t), "orders.proto": []byte(`syntax = "proto3";`), "ca.pem": []byte("some PEM"), "empty.pem": nil} {
 		if err := os.WriteFile(filepath.Join(filepath.Dir(path), name), content, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -43,6 +44,12 @@ func probeOf(path string) (apptest.Probe, error) {
 	return probes[0], nil
 }
 
+// over is a request over TLS.
+func over(r request.Request, how request.TLS) request.Request {
+	r.TLS = &how
+	return r
+}
+
 func TestProbesOfWebSocketsAndCalls(t *testing.T) {
 	one := "1"
 	orders := request.Call{Method: "orders.v1.Orders/Get"}
@@ -58,6 +65,29 @@ func TestProbesOfWebSocketsAndCalls(t *testing.T) {
 				Name: "chat", URL: "ws://chat.shop/socket", Rate: 20, Expect: expect.Answer{Contains: "pong", Within: time.Second},
 				Request: request.Request{Body: `{"type":"ping"}`, Headers: map[string]string{"Sec-WebSocket-Protocol": "chat.v1"}},
 			},
+		},
+		"a WebSocket of a subprotocol": {
+			`url: "ws://chat/", subprotocols: [chat.v2, chat.v1]`,
+			apptest.Probe{Name: "chat", URL: "ws://chat/", Request: request.Request{Headers: map[string]string{"Sec-WebSocket-Protocol": "chat.v2, chat.v1"}}},
+		},
+		"a health check": {
+			`grpc: "orders:9090", service: orders`,
+			apptest.Probe{Name: "orders", URL: "http://orders:9090/grpc.health.v1.Health/Check", Request: request.Health("orders"), Expect: expect.Answer{Serving: true}},
+		},
+		"a health check over TLS": {
+			`grpc: "orders:443", tls: {}, lanes: [h2-fresh]`,
+			apptest.Probe{
+				Name: "orders", URL: "https://orders:443/grpc.health.v1.Health/Check", Request: over(request.Health(""), request.TLS{}), Expect: expect.Answer{Serving: true},
+				Lanes: []history.Lane{"h2-fresh"},
+			},
+		},
+		"a call over TLS": {
+			`grpc: "orders:443", call: orders.v1.Orders/Get, tls: {ca: ca.pem}`,
+			apptest.Probe{Name: "orders", URL: "https://orders:443/orders.v1.Orders/Get", Request: over(orders.Of("", nil), request.TLS{CA: "some PEM"})},
+		},
+		"an https URL over HTTP/2": {
+			`url: "https://shop/", lanes: [h2, h2-fresh], tls: {unverified: true}`,
+			apptest.Probe{Name: "shop", URL: "https://shop/", Request: over(request.Request{}, request.TLS{Unverified: true}), Lanes: []history.Lane{"h2", "h2-fresh"}},
 		},
 		"a WebSocket over TLS": {
 			`url: "wss://chat/", tls: {unverified: true}`,
@@ -113,15 +143,26 @@ func TestMistakesInProbesOfOtherProtocols(t *testing.T) {
 		"a typo":                   {`grpc: "a:1", calls: a.B/C`, "line 4, column 24: there is no field probes[0].calls: did you mean call?"},
 		"a call over HTTP":         {`url: "http://a/", call: a.B/C`, "call is for grpc"},
 		"descriptors alone":        {`grpc: "a:1", descriptors: orders.pb`, "descriptors are for call"},
-		"a call and a service":     {`grpc: "a:1", call: a.B/C, service: a.B`, "a gRPC call has no HTTP method, TLS or service"},
-		"a call and TLS":           {`grpc: "a:1", call: a.B/C, tls: {unverified: true}`, "a gRPC call has no HTTP method, TLS or service"},
+		"a call and a service":     {`grpc: "a:1", call: a.B/C, service: a.B`, "a gRPC call has no HTTP method, and no service"},
+		"TLS over HTTP":            {`url: "http://a/", tls: {}`, "probe 1: tls is for an https or wss URL, or for grpc"},
+		"TLS over ws":              {`url: "ws://a/", tls: {unverified: true}`, "tls is for an https or wss URL, or for grpc"},
+		"TLS over TCP":             {`tcp: "a:1", tls: {}`, "tls is for an https or wss URL, or for grpc"},
+		"TLS and nothing":          {`grpc: "a:1", tls: `, "line 4, column 29: probes[0].tls: want fields of its own"},
+		"TLS and a tilde":          {`grpc: "a:1", tls: ~`, "line 4, column 29: probes[0].tls: want fields of its own"},
+		"TLS and true":             {`grpc: "a:1", tls: true`, "line 4, column 29: probes[0].tls: want fields of its own"},
+		"no authority":             {`grpc: "a:1", tls: {ca: none.pem}`, "read its certificate authority: open "},
+		"an empty authority":       {`grpc: "a:1", tls: {ca: empty.pem}`, "empty.pem is empty"},
+		"subprotocols over HTTP":   {`url: "http://a/", subprotocols: [chat]`, "send and subprotocols are for a ws or wss URL"},
+		"no subprotocol":           {`url: "ws://a/", subprotocols: ["chat v1"]`, `probe 1: subprotocol "chat v1" is no token, or is there twice`},
+		"two subprotocols alike":   {`url: "ws://a/", subprotocols: [chat, chat]`, `subprotocol "chat" is no token, or is there twice`},
+		"subprotocols twice":       {`url: "ws://a/", subprotocols: [chat], headers: {sec-websocket-protocol: {fromSecret: a/b}}`, "want one of subprotocols and header sec-websocket-protocol"},
 		"no descriptors":           {`grpc: "a:1", call: a.B/C, descriptors: none.pb`, "descriptors: open "},
 		"descriptors in text":      {`grpc: "a:1", call: a.B/C, descriptors: orders.proto`, "it is no descriptor set: make one with 'protoc"},
 		"another service":          {`grpc: "a:1", call: a.B/C, descriptors: orders.pb`, "the descriptor set has no service a.B: it has orders.v1.Orders"},
 		"a streaming method":       {`grpc: "a:1", call: orders.v1.Orders/Watch, descriptors: orders.pb`, "is streaming"},
 		"another message":          {`grpc: "a:1", call: orders.v1.Orders/Get, body: '{"it": 1}', descriptors: orders.pb`, `(line 1:2): unknown field "it"`},
-		"a message over HTTP":      {`url: "http://a/", send: ping`, "send is for a ws or wss URL"},
-		"a message over TCP":       {`tcp: "a:1", send: ping`, "send is for a ws or wss URL"},
+		"a message over HTTP":      {`url: "http://a/", send: ping`, "send and subprotocols are for a ws or wss URL"},
+		"a message over TCP":       {`tcp: "a:1", send: ping`, "send and subprotocols are for a ws or wss URL"},
 		"a WebSocket's body":       {`url: "ws://a/", body: ping`, "a WebSocket has no method, body or status"},
 		"a WebSocket's status":     {`url: "ws://a/", send: ping, expect: {status: [200]}`, "a WebSocket has no method, body or status"},
 		"a header of the protocol": {`url: "ws://a/", send: ping, headers: {sec-websocket-key: x}`, "header sec-websocket-key is set by the client itself"},

@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -132,8 +134,12 @@ func comments(t *testing.T) map[string]string {
 }
 
 func lanes() (names []string) {
-	for _, l := range append(load.PlainLanes(), load.LaneTCP, load.LaneTCPKept, load.LaneWS, load.LaneWSKept) {
-		names = append(names, string(l))
+	for _, scheme := range []string{"http", "https", "tcp", "ws"} {
+		for _, k := range load.LanesTo(scheme) {
+			if name := string(k.Name); !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
 	}
 	return names
 }
@@ -175,6 +181,11 @@ func TestSchema(t *testing.T) {
 	for field, faults := range of {
 		if !strings.Contains(s.comments[field], faults) {
 			t.Errorf("the description of %s, %q, has not its faults %q", field, s.comments[field], faults)
+		}
+	}
+	for _, name := range lanes() {
+		if said := s.comments["Probe.Lanes"]; !regexp.MustCompile(`\b` + name + `[,) ]`).MatchString(said) {
+			t.Errorf("the description of lanes does not name %s: %s", name, said)
 		}
 	}
 	if faults := s.comments["File.Faults"]; !strings.Contains(faults, strings.Join(apptest.DefaultFaults, ", ")) {

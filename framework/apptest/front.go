@@ -118,6 +118,9 @@ func (t Test) fronts(probes []Probe) map[history.Lane]history.Front {
 // Notes say what a reader of the verdicts about a workload must know.
 func (t Test) Notes(w app.Workload, probes []Probe) (notes []string) {
 	for _, p := range probes {
+		if trust := p.Request.TLS; trust != nil && trust.Unverified {
+			notes = append(notes, fmt.Sprintf("The certificate that probe %s is shown is not verified: a wrong one is not noticed.", p.Name))
+		}
 		f := p.front(t.App)
 		if f == nil {
 			continue

@@ -40,21 +40,19 @@ type Probe struct {
 }
 
 // lanesOf are the lanes that a probe can have. It has the first two, or the only one, unless it says so.
-func (p Probe) lanesOf() []history.Lane {
-	switch {
-	case strings.HasPrefix(p.URL, "tcp:") && p.Request.Body == "": // nothing is said on a connection, so it is of no use to keep it
-		return []history.Lane{load.LaneTCP}
-	case strings.HasPrefix(p.URL, "tcp:"):
-		return []history.Lane{load.LaneTCP, load.LaneTCPKept}
-	case p.socket() && p.Request.Body == "":
-		return []history.Lane{load.LaneWS}
-	case p.socket():
-		return []history.Lane{load.LaneWS, load.LaneWSKept}
-	case p.Expect.Serving, p.Request.Call != nil:
-		return load.PlainLanes(load.Multiplexed) // gRPC is HTTP/2
+func (p Probe) lanesOf() (names []history.Lane) {
+	scheme, _, _ := strings.Cut(p.URL, ":")
+	silent := !strings.HasPrefix(scheme, "http") && p.Request.Body == "" // nothing is said on a connection, so it is of no use to keep it
+	for _, k := range load.LanesTo(scheme) {
+		if (k.HTTP2() || !p.grpc()) && (k.Connections == load.PerRequest || !silent) {
+			names = append(names, k.Name)
+		}
 	}
-	return load.PlainLanes()
+	return names
 }
+
+// grpc reports whether the probe is of a gRPC server, which speaks HTTP/2.
+func (p Probe) grpc() bool { return p.Expect.Serving || p.Request.Call != nil }
 
 // kinds are the lanes that the probe has.
 func (p Probe) kinds() []history.Lane {
@@ -65,25 +63,20 @@ func (p Probe) kinds() []history.Lane {
 	return all[:min(len(all), 2)]
 }
 
-// OfHealth is the probe of a gRPC server at host:port by its health service; an empty service means the whole server. n numbers it
-// from 0.
-func OfHealth(address, service string, n int) Probe {
-	p := OfURL("http://"+address+request.HealthPath, n)
+// OfHealth is the probe of a gRPC server, at http://host:port or over TLS at https://host:port, by its health service; an empty service means
+// the whole server. n numbers it from 0.
+func OfHealth(server, service string, n int) Probe {
+	p := OfURL(server+request.HealthPath, n)
 	p.Request, p.Expect = request.Health(service), expect.Answer{Serving: true}
 	return p
 }
 
-// OfCall is the probe of a gRPC server at host:port by a method that takes one message and answers with one. The message is JSON, and headers
-// are the call's metadata.
-func OfCall(address string, call request.Call, message string, headers map[string]string, n int) Probe {
-	p := OfURL("http://"+address+call.Path(), n)
+// OfCall is the probe of a gRPC server, as of OfHealth, by a method that takes one message and answers with one. The message is JSON, and
+// headers are the call's metadata.
+func OfCall(server string, call request.Call, message string, headers map[string]string, n int) Probe {
+	p := OfURL(server+call.Path(), n)
 	p.Request = call.Of(message, headers)
 	return p
-}
-
-// socket reports whether the probe's requests are messages over WebSockets.
-func (p Probe) socket() bool {
-	return strings.HasPrefix(p.URL, "ws:") || strings.HasPrefix(p.URL, "wss:")
 }
 
 var probeName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]*[a-z0-9])?$`)

@@ -1,6 +1,7 @@
 package apptest_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -209,12 +210,15 @@ func TestProbesOfOtherProtocols(t *testing.T) {
 		probe apptest.Probe
 		want  []string
 	}{
-		"a connection": {apptest.OfURL("tcp://web:80", 0), []string{"tcp", "control"}},
-		"a question":   {apptest.Probe{Name: "redis", URL: "tcp://web:80", Request: request.Request{Body: "PING\r\n"}, Expect: expect.Answer{Contains: "+PONG"}}, []string{"tcp", "tcp-kept", "control"}},
-		"gRPC":         {apptest.OfHealth("web:80", "orders", 0), []string{"h2c", "control"}},
-		"a gRPC call":  {apptest.OfCall("web:80", request.Call{Method: "orders.v1.Orders/Get"}, "{}", nil, 0), []string{"h2c", "control"}},
-		"a WebSocket":  {apptest.OfURL("ws://web/socket", 0), []string{"ws", "control"}},
-		"messages":     {apptest.Probe{Name: "chat", URL: "wss://web:80/socket", Request: request.Request{Body: "ping"}, Expect: expect.Answer{Contains: "pong"}}, []string{"ws", "ws-kept", "control"}},
+		"a connection":  {apptest.OfURL("tcp://web:80", 0), []string{"tcp", "control"}},
+		"a question":    {apptest.Probe{Name: "redis", URL: "tcp://web:80", Request: request.Request{Body: "PING\r\n"}, Expect: expect.Answer{Contains: "+PONG"}}, []string{"tcp", "tcp-kept", "control"}},
+		"gRPC":          {apptest.OfHealth("http://web:80", "orders", 0), []string{"h2c", "h2c-fresh", "control"}},
+		"a gRPC call":   {apptest.OfCall("http://web:80", request.Call{Method: "orders.v1.Orders/Get"}, "{}", nil, 0), []string{"h2c", "h2c-fresh", "control"}},
+		"gRPC over TLS": {apptest.OfHealth("https://web:80", "", 0), []string{"h2", "h2-fresh", "control"}},
+		"HTTP":          {apptest.OfURL("http://web", 0), []string{"fresh", "reused", "control"}},
+		"HTTP over TLS": {apptest.OfURL("https://web:80", 0), []string{"fresh", "reused", "control"}},
+		"a WebSocket":   {apptest.OfURL("ws://web/socket", 0), []string{"ws", "control"}},
+		"messages":      {apptest.Probe{Name: "chat", URL: "wss://web:80/socket", Request: request.Request{Body: "ping"}, Expect: expect.Answer{Contains: "pong"}}, []string{"ws", "ws-kept", "control"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			specs, _, err := apptest.Test{App: a, Probes: []apptest.Probe{test.probe}, Faults: []string{"rollout"}}.Scenarios()
@@ -233,13 +237,40 @@ func TestProbesOfOtherProtocols(t *testing.T) {
 	if _, _, err := (apptest.Test{App: a, Probes: []apptest.Probe{apptest.OfURL("tcp://web", 0)}}).Scenarios(); err == nil || !strings.Contains(err.Error(), "has no port") {
 		t.Errorf("TCP without a port: %v", err)
 	}
-	wrong := apptest.OfURL("ws://web/", 0)
-	wrong.Lanes = []history.Lane{history.LaneReused}
-	if _, _, err := (apptest.Test{App: a, Probes: []apptest.Probe{wrong}}).Scenarios(); err == nil || !strings.Contains(err.Error(), `lane "reused": want one of ["ws"]`) {
-		t.Errorf("a WebSocket on a lane of HTTP: %v", err)
+	for _, test := range []struct {
+		url, lane, want string
+	}{
+		{"ws://web/", "reused", `["ws"]`}, {"http://web/", "h2", `["fresh" "reused" "h2c" "h2c-fresh"]`}, {"https://web:80/", "h2c", `["fresh" "reused" "h2" "h2-fresh"]`},
+	} {
+		wrong := apptest.OfURL(test.url, 0)
+		wrong.Lanes = []history.Lane{history.Lane(test.lane)}
+		want := fmt.Sprintf("lane %q: want one of %s", test.lane, test.want)
+		if _, _, err := (apptest.Test{App: a, Probes: []apptest.Probe{wrong}}).Scenarios(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s on lane %s: %v, want %q", test.url, test.lane, err, want)
+		}
 	}
-	call := apptest.OfCall("web:80", request.Call{Method: "Get"}, "", nil, 0)
+	grpc := apptest.OfHealth("http://web:80", "", 0)
+	grpc.Lanes = []history.Lane{history.LaneFresh}
+	if _, _, err := (apptest.Test{App: a, Probes: []apptest.Probe{grpc}}).Scenarios(); err == nil || !strings.Contains(err.Error(), `want one of ["h2c" "h2c-fresh"]`) {
+		t.Errorf("gRPC over HTTP/1.1: %v", err)
+	}
+	call := apptest.OfCall("http://web:80", request.Call{Method: "Get"}, "", nil, 0)
 	if _, _, err := (apptest.Test{App: a, Probes: []apptest.Probe{call}}).Scenarios(); err == nil || !strings.Contains(err.Error(), `probe web: "Get" is no method`) {
 		t.Errorf("a call of no method: %v", err)
+	}
+}
+
+// A verdict must not hide that a wrong certificate would not have been noticed.
+func TestUnverifiedCertificatesAreNoted(t *testing.T) {
+	for _, unverified := range []bool{true, false} {
+		p := apptest.OfHealth("https://web:80", "", 0)
+		p.Request.TLS = &request.TLS{Unverified: unverified}
+		specs, _, err := apptest.Test{App: shop(t), Probes: []apptest.Probe{p}, Faults: []string{"rollout"}}.Scenarios()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if noted := strings.Contains(strings.Join(specs[0].Notes, " "), "The certificate that probe web is shown is not verified"); noted != unverified {
+			t.Errorf("unverified %t: notes %q", unverified, specs[0].Notes)
+		}
 	}
 }

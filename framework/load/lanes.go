@@ -54,8 +54,8 @@ var Lanes = []LaneKind{
 // ForeignLanes are lanes to servers of users' applications that the sample backend does not answer.
 var ForeignLanes = []LaneKind{
 	{Name: LaneH2CFresh, Protocol: protocolH2C, Connections: PerRequest, connect: newSingle},
-	{Name: LaneH2Fresh, Protocol: protocolH2, Connections: PerRequest, connect: newSingle},
 	{Name: LaneH2, Protocol: protocolH2, Connections: Multiplexed, connect: newMultiplexed},
+	{Name: LaneH2Fresh, Protocol: protocolH2, Connections: PerRequest, connect: newSingle},
 	{Name: LaneTCP, Protocol: protocolTCP, Connections: PerRequest, EndsAtGateway: true, connect: newAsksFresh},
 	{Name: LaneTCPKept, Protocol: protocolTCP, Connections: Held, EndsAtGateway: true, connect: newAsks},
 	{Name: LaneWS, Protocol: protocolSocket, Connections: PerRequest, EndsAtGateway: true, connect: newAsksFresh},
