@@ -17,8 +17,9 @@ const (
 	DefaultBefore = 20 * time.Second
 	// DefaultRecover is how long a workload may take to recover.
 	DefaultRecover = 5 * time.Minute
-	// settledFor is how long every workload must have been settled before a recording ends by itself.
-	settledFor = 30 * time.Second
+	// DefaultSettled is how long every workload must have been settled before a recording ends by itself: promises judge so long a time after
+	// a disturbance.
+	DefaultSettled = 35 * time.Second
 	// Rate is that of each lane, in requests a second, unless a probe says another: load on somebody else's application is a fault, too.
 	Rate = 10
 )
@@ -53,6 +54,8 @@ type Options struct {
 	Run Run
 	// Say writes a line for the user.
 	Say func(format string, args ...any)
+
+	settledFor time.Duration // DefaultSettled, except in tests
 }
 
 // Run identifies a run, and says where its record is.
@@ -73,6 +76,9 @@ func (o *Options) fill() error {
 	}
 	if o.Recover == 0 {
 		o.Recover = DefaultRecover
+	}
+	if o.settledFor == 0 {
+		o.settledFor = DefaultSettled
 	}
 	if len(o.Probes) > 0 && o.From == "" {
 		o.From = history.LoadOutside

@@ -158,7 +158,7 @@ func (s *Session) after(ctx, lasting context.Context) error {
 	if ctx.Err() != nil {
 		ctx, limit = lasting, min(limit, hurried)
 	}
-	s.Say("recording until every workload has been settled for %s, for at most %s", settledFor, limit)
+	s.Say("recording until every workload has been settled for %s, for at most %s", s.options.settledFor, limit)
 	if err := s.Settle(ctx, limit); ctx.Err() == nil {
 		return err
 	}

@@ -88,7 +88,7 @@ func TestARecordHasWhatHappenedMeanwhile(t *testing.T) {
 			t.Errorf("events (-want +got):\n%s", diff)
 		}
 		from, to := run.UnderLoad()
-		if steps := run.Steps(); len(steps) != 1 || steps[0].Begin.At-from < o.Before || to-steps[0].End.At < settledFor {
+		if steps := run.Steps(); len(steps) != 1 || steps[0].Begin.At-from < o.Before || to-steps[0].End.At < DefaultSettled {
 			t.Errorf("steps %+v, recorded from %s to %s", steps, from, to)
 		}
 		if len(file.Scenarios) != 1 || file.Outcome == "" || file.Ended.IsZero() {

@@ -122,7 +122,7 @@ func (s *Session) Settle(ctx context.Context, limit time.Duration) error {
 		if since.IsZero() {
 			since = time.Now()
 		}
-		return time.Since(since) >= settledFor, "settled", nil
+		return time.Since(since) >= s.options.settledFor, "settled", nil
 	})
 	if err != nil && ctx.Err() == nil {
 		s.Say("  not every workload has settled: %s", prose.List(s.board.unsettled()))
