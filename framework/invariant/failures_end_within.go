@@ -55,6 +55,9 @@ func (p FailuresEndWithin) limit(run history.Run) time.Duration {
 	return cmp.Or(p.Limit, NodeLossLimit(run.Header.Cluster.Timings))
 }
 
+// Watched implements WatchingInvariant. Where the limit is predicted it is that of the cluster's timings, or of Kubernetes' defaults.
+func (p FailuresEndWithin) Watched() time.Duration { return max(p.Limit, 2*time.Minute) }
+
 // Needs implements Invariant.
 func (p FailuresEndWithin) Needs() evidence.Needs {
 	return evidence.Needs{Watches: evidence.Ordered, Since: evidence.Undisturbed, Requests: true}

@@ -128,6 +128,7 @@ type stall struct {
 func followStall(f *evidence.Run, key history.Key, seen, undo history.Offset) stall {
 	s := stall{seen: seen, undo: undo, saw: "nothing"}
 	ready, final := make(map[string]bool), false // by UID
+	services := servicesOf(f, key)
 	evidence.Moments(f.Record, func(at history.Offset, now *history.State) {
 		w, known := now.Workloads[key]
 		switch {
@@ -155,7 +156,7 @@ func followStall(f *evidence.Run, key history.Key, seen, undo history.Offset) st
 			return
 		}
 		var done bool
-		done, s.saw = recoveredNow(now, key)
+		done, s.saw = recoveredNow(now, key, services)
 		s.done = history.Moment{At: max(at, undo), OK: done && w.Replicas > s.had && at > seen}
 		final = s.done.OK && at >= undo
 	})
