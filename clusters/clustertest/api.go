@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"path"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -177,6 +178,9 @@ func (a *API) serve(r *http.Request) (status int, body any) {
 		object, err := decoded(r.Body)
 		if err != nil {
 			return refusal(apierrors.NewBadRequest(err.Error()))
+		}
+		if object.GetName() == "" {
+			object.SetName(object.GetGenerateName() + strconv.Itoa(a.version))
 		}
 		if a.objects[path.Join(at, object.GetName())] != nil {
 			return refusal(apierrors.NewAlreadyExists(schema.GroupResource{Resource: path.Base(at)}, object.GetName()))

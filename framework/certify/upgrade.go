@@ -24,6 +24,9 @@ func upgradeOf(f *storedRun, name string) certificate.Upgrade {
 		}
 	}
 	u.Steps = steps(run)
+	if run.Header.Recorded != nil {
+		recordedUpgrade(&u, run)
+	}
 	budgets := make(map[history.Key]int) // in u.Budgets
 	for i := range run.Events {
 		takeEvent(&u, &run.Events[i], budgets)

@@ -48,6 +48,8 @@ type Scope struct {
 	// Reading is set on a cluster of somebody else. Nothing is changed there, so that no echo shows how late the watches are; and a watch is
 	// resumed however long the API server has been away.
 	Reading bool
+	// Clock shows how late the watches are where nothing is changed; nil: nothing does.
+	Clock ServerClock
 }
 
 // Start begins to watch the pods, Deployments, StatefulSets, EndpointSlices, PodDisruptionBudgets and Kubernetes Events of the scope, and all
@@ -72,7 +74,7 @@ func Start(ctx context.Context, client kubernetes.Interface, scope Scope, sink S
 	w.errs = make(chan error, len(streams))
 	reports := &order{}
 	for _, s := range streams {
-		s.sink, s.patient = sink, scope.Reading
+		s.sink, s.patient, s.clock = sink, scope.Reading, scope.Clock
 		if s.what != notes {
 			s.order, s.closing = reports, w.closing
 		}

@@ -40,7 +40,8 @@ type stream struct {
 	sink  Sink
 	// patient is set if the watch tries to reconnect for as long as it lasts.
 	patient bool
-	order   *order // shared by all compared watches; nil: this watch is not compared
+	clock   ServerClock // nil: changes are not compared with it
+	order   *order      // shared by all compared watches; nil: this watch is not compared
 	// closing is closed when watching is about to end; nil: this stream ends with its context.
 	closing <-chan struct{}
 
@@ -219,12 +220,18 @@ func (s *stream) recordChange(e watch.Event) error {
 	if change == "" { // a bookmark only advances the version
 		return nil
 	}
+	var was metav1.Object
+	if before, known := s.known[object.GetUID()]; known {
+		if was, err = meta.Accessor(before); err != nil {
+			return fmt.Errorf("read a change of %s: %w", s.what, err)
+		}
+	}
 	if change == history.Deleted {
 		delete(s.known, object.GetUID())
 	} else {
 		s.known[object.GetUID()] = e.Object
 	}
-	return cmp.Or(s.compare(s.version), s.record(e.Object, change))
+	return cmp.Or(s.compare(s.version), s.compareTime(object, was), s.record(e.Object, change))
 }
 
 // slim removes what no history contains and what is a large part of most objects: all existing objects are kept in memory.

@@ -49,6 +49,9 @@ func (s *Session) notes() (notes []string) {
 	if i := s.Survey.Identity; i.UID != "" {
 		notes = append(notes, "The cluster is the one whose namespace kube-system has the UID "+i.UID+".")
 	}
+	if ahead := s.clock.ahead(); ahead != 0 {
+		notes = append(notes, fmt.Sprintf("The clock of the API server is %s ahead of this machine's (less than zero: behind). Nothing in the record depends on it.", ahead.Round(time.Second)))
+	}
 	for _, n := range s.Survey.NotWatched {
 		notes = append(notes, fmt.Sprintf("The record has no %s: %s.", n.What, n.Why))
 	}

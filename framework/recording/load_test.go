@@ -55,7 +55,7 @@ func TestLoadFromOutside(t *testing.T) {
 		}
 	})
 	o, lines := s.options(t)
-	o.Before, o.Probes, o.settledFor = 2*time.Second, []apptest.Probe{apptest.OfURL(url, 0)}, time.Second
+	o.Before, o.Probes, o.Settled = 2*time.Second, []apptest.Probe{apptest.OfURL(url, 0)}, time.Second
 	if _, err := Record(t.Context(), o, Wait(time.Second)); err != nil {
 		t.Fatalf("%v\n%s", err, strings.Join(lines.lines, "\n"))
 	}
@@ -95,7 +95,7 @@ func TestLoadYields(t *testing.T) {
 		}
 	})
 	o, lines := s.options(t)
-	o.Before, o.Probes, o.settledFor = time.Second, []apptest.Probe{apptest.OfURL(url, 0)}, time.Second
+	o.Before, o.Probes, o.Settled = time.Second, []apptest.Probe{apptest.OfURL(url, 0)}, time.Second
 	if _, err := Record(t.Context(), o, func(ctx context.Context, _ *Session) error { return poll.Pass(ctx, 4*time.Second) }); err != nil {
 		t.Fatal(err)
 	}

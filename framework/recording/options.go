@@ -44,6 +44,8 @@ type Options struct {
 	For     time.Duration
 	// Before is how long the cluster is recorded before the body begins, and Recover how long its workloads may take to recover after it.
 	Before, Recover time.Duration
+	// Settled is how long every workload must have been settled before the recording ends; 0: DefaultSettled.
+	Settled time.Duration
 	// Promises replace the usual ones.
 	Promises []invariant.Invariant
 	// Disturbs says that the body plays faults of holdfast's own, which mark themselves. The record is then not a recording, but like that
@@ -54,8 +56,6 @@ type Options struct {
 	Run Run
 	// Say writes a line for the user.
 	Say func(format string, args ...any)
-
-	settledFor time.Duration // DefaultSettled, except in tests
 }
 
 // Run identifies a run, and says where its record is.
@@ -77,8 +77,8 @@ func (o *Options) fill() error {
 	if o.Recover == 0 {
 		o.Recover = DefaultRecover
 	}
-	if o.settledFor == 0 {
-		o.settledFor = DefaultSettled
+	if o.Settled == 0 {
+		o.Settled = DefaultSettled
 	}
 	if len(o.Probes) > 0 && o.From == "" {
 		o.From = history.LoadOutside

@@ -64,7 +64,8 @@ func RecordKnown(ctx context.Context, o Options, survey Survey, body Body) (hist
 
 // open connects to the cluster, and begins the record.
 func open(ctx context.Context, o Options, survey Survey) (*Session, error) {
-	s := &Session{options: o, Survey: survey, config: reading(o.Access)}
+	s := &Session{options: o, Survey: survey, config: reading(o.Access), clock: newServerClock()}
+	s.config.Wrap(s.clock.wrap)
 	var err error
 	if s.client, err = kubernetes.NewForConfig(s.config); err != nil {
 		return nil, err
@@ -113,7 +114,7 @@ func (s *Session) play(ctx context.Context, body Body) (err error) {
 		}
 	}()
 	lasting := context.WithoutCancel(ctx) // what records goes on until the record is closed
-	scope := observe.Scope{Namespaces: s.options.Namespaces, Without: s.Survey.without(), Reading: true}
+	scope := observe.Scope{Namespaces: s.options.Namespaces, Without: s.Survey.without(), Reading: true, Clock: s.clock}
 	if s.watcher, err = observe.Start(lasting, s.client, scope, s.board); err != nil {
 		return s.options.Access.Explain(err)
 	}
@@ -158,7 +159,7 @@ func (s *Session) after(ctx, lasting context.Context) error {
 	if ctx.Err() != nil {
 		ctx, limit = lasting, min(limit, hurried)
 	}
-	s.Say("recording until every workload has been settled for %s, for at most %s", s.options.settledFor, limit)
+	s.Say("recording until every workload has been settled for %s, for at most %s", s.options.Settled, limit)
 	if err := s.Settle(ctx, limit); ctx.Err() == nil {
 		return err
 	}

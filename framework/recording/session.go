@@ -29,6 +29,7 @@ type Session struct {
 	options Options
 	board   *board
 	config  *rest.Config // for reading
+	clock   *serverClock
 	client  kubernetes.Interface
 	watcher *observe.Watcher
 	mu      sync.Mutex // of load
@@ -42,6 +43,9 @@ func (s *Session) Record() *history.Writer { return s.board.Writer }
 
 // Client can only read.
 func (s *Session) Client() kubernetes.Interface { return s.client }
+
+// Namespaces are those that are recorded; none: all.
+func (s *Session) Namespaces() []string { return s.options.Namespaces }
 
 // Say writes a line for the user.
 func (s *Session) Say(format string, args ...any) { s.options.Say(format, args...) }
@@ -122,7 +126,7 @@ func (s *Session) Settle(ctx context.Context, limit time.Duration) error {
 		if since.IsZero() {
 			since = time.Now()
 		}
-		return time.Since(since) >= s.options.settledFor, "settled", nil
+		return time.Since(since) >= s.options.Settled, "settled", nil
 	})
 	if err != nil && ctx.Err() == nil {
 		s.Say("  not every workload has settled: %s", prose.List(s.board.unsettled()))

@@ -2,6 +2,7 @@
 package record
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -22,8 +23,10 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/launch"
+	"github.com/holdfast-ha/holdfast/framework/load"
 	"github.com/holdfast-ha/holdfast/framework/prose"
 	"github.com/holdfast-ha/holdfast/framework/recording"
+	"github.com/holdfast-ha/holdfast/framework/recording/inside"
 )
 
 // Report prints the summary of a run, and writes its reports. Its error has the exit code.
@@ -38,8 +41,11 @@ type flags struct {
 	probes string // the file
 	urls   []string
 	behind []string
-	from   string
+	from   string // history.LoadFrom
+	image  string
 	rate   float64
+	// workers is how many load workers there are inside of the cluster.
+	workers int
 
 	span, before, recover time.Duration
 	artifacts             string
@@ -56,6 +62,10 @@ endpointslices, poddisruptionbudgets and events in the namespace, and of nodes.
 With --url, or the probes of a holdfast.yaml, it sends requests from where it runs, ten a second on each lane unless told otherwise,
 and judges them, too. A server that answers with status 429 gets no more. Which pods the requests meet is inferred from the Services behind the URL. Without
 a URL, nothing is promised about requests.
+
+With --load inside, the requests come from a pod in the cluster, as those of its other applications do; with both, what differs is the
+front door's doing. Then record writes to the cluster: one namespace of its own with a Job, which it removes again. The nodes pull the image of --image,
+which is this program: 'holdfast image save' writes it to a file. The context must be named.
 
 The command runs as it would without record. Its kubectl uses the recorded cluster, unless the command says otherwise. The recording
 begins before it, and ends when every workload has settled after it.
@@ -79,6 +89,7 @@ func Command(version string, report Report) *cobra.Command {
 		Example: `  holdfast record --context staging -n shop -- kubectl rollout restart deployment/web
   holdfast record --context staging -n shop --url https://shop.example.com/ -- ./upgrade-nodes.sh
   holdfast record --context prod -A --for 24h
+  holdfast record --context staging --url http://web.shop/ --load inside --image reg/hf:1 -- ./up.sh
   holdfast record -n shop --probes holdfast.yaml -- kubectl drain node-7 --ignore-daemonsets`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if cmd.ArgsLenAtDash() != 0 && len(args) > 0 {
@@ -105,6 +116,9 @@ func (f *flags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.probes, "probes", "", "send the requests of the probes in this holdfast.yaml")
 	flags.StringSliceVar(&f.urls, "url", nil, "URL that requests are sent to (http, https, ws, wss, tcp); can be repeated")
 	flags.StringSliceVar(&f.behind, "behind", nil, "Service behind which the requests end, as NAMESPACE/NAME, where the cluster's objects do not tell; can be repeated")
+	flags.StringVar(&f.from, "load", string(history.LoadOutside), "where requests are sent from: outside (where record runs), inside (pods of the cluster), or both")
+	flags.StringVar(&f.image, "image", "", "with --load inside or both: reference of an image of this holdfast, which the nodes can pull")
+	flags.IntVar(&f.workers, "load-workers", 1, "with --load inside or both: pods that send the requests")
 	flags.Float64Var(&f.rate, "rate", recording.Rate, "requests a second on each lane of --url")
 	flags.DurationVar(&f.span, "for", 0, "without a command: how long to record; default: until Ctrl-C")
 	flags.DurationVar(&f.before, "before", recording.DefaultBefore, "how long to record before the command begins")
@@ -120,10 +134,15 @@ func (f *flags) validate(command []string) error {
 		return errors.New("--for with a command: the recording ends after the command")
 	case f.span < 0 || f.before < 0 || f.recover <= 0:
 		return errors.New("--for and --before must not be negative, and --recover must be positive")
+	case f.span > load.MaxDuration && (len(f.urls) > 0 || f.probes != ""):
+		return fmt.Errorf("--for %s with requests: they are sent for at most %s", f.span, load.MaxDuration)
 	case f.rate <= 0:
 		return fmt.Errorf("--rate %g: want requests a second", f.rate)
 	case len(f.behind) > 0 && len(f.urls) == 0 && f.probes == "":
 		return errors.New("--behind without --url or --probes: no requests are sent")
+	}
+	if err := f.validateLoad(); err != nil {
+		return err
 	}
 	for _, s := range f.behind {
 		if strings.Count(s, "/") != 1 {
@@ -131,6 +150,26 @@ func (f *flags) validate(command []string) error {
 		}
 	}
 	return nil
+}
+
+// validateLoad returns an error for load that cannot be sent. To make its workers is a write, for which the cluster must be named.
+func (f *flags) validateLoad() error {
+	within := f.from == string(history.LoadInside) || f.from == string(history.LoadBoth)
+	switch {
+	case !within && f.from != string(history.LoadOutside):
+		return fmt.Errorf("--load %s: want outside, inside or both", f.from)
+	case !within && (f.image != "" || f.workers != 1):
+		return errors.New("--image and --load-workers are for --load inside or both")
+	case !within:
+		return nil
+	case len(f.urls) == 0 && f.probes == "":
+		return errors.New("--load without --url or --probes: no requests are sent")
+	case f.image == "":
+		return inside.ErrNoImage
+	case f.workers < 1:
+		return fmt.Errorf("--load-workers %d: want at least 1", f.workers)
+	}
+	return f.cluster.Named()
 }
 
 func (f *flags) run(cmd *cobra.Command, version string, command []string, report Report) error {
@@ -145,6 +184,10 @@ func (f *flags) run(cmd *cobra.Command, version string, command []string, report
 	}
 	if o.Probes, err = f.asked(); err != nil {
 		return exit.Usage(err)
+	}
+	if len(o.Probes) > 0 {
+		o.From = history.LoadFrom(f.from)
+		o.Inside = inside.Workers(access.Config(), inside.Options{Image: f.image, Workers: f.workers, For: cmp.Or(f.span, load.MaxDuration)})
 	}
 	survey, err := recording.Look(ctx, access, o.Namespaces)
 	if err != nil {
@@ -273,6 +316,9 @@ func (f *flags) again(command []string) string {
 		if one.value != "" {
 			words = append(words, one.flag, one.value)
 		}
+	}
+	if f.from != string(history.LoadOutside) {
+		words = append(words, "--load", f.from, "--image", f.image)
 	}
 	if f.span > 0 {
 		words = append(words, "--for", f.span.String())
