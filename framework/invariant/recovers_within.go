@@ -192,5 +192,8 @@ func recoveredNow(s *history.State, key history.Key, services offerings) (done b
 	}
 	saw = fmt.Sprintf("%d of %s ready, %s, %s", len(ready), prose.Count(w.Replicas, "replica"),
 		prose.Count(len(evidence.LivePods(s, w)), "pod"), prose.Count(endpoints, "ready endpoint"))
+	if len(services) == 0 {
+		saw += " (no Service leads to its pods)"
+	}
 	return done, saw
 }

@@ -37,6 +37,9 @@ func (s *story) words(d *Disturbance, gone []*departure, again []*restart, cut i
 			add(l.Back.At, "Ready again at %s", prose.Moment(l.Back.At))
 		}
 	}
+	if s.deleted.OK {
+		add(s.deleted.At, "deleted at %s", prose.Moment(s.deleted.At))
+	}
 	if cut > 0 {
 		at := s.deleted.At
 		if len(s.losses) > 0 {
@@ -57,9 +60,6 @@ func (s *story) words(d *Disturbance, gone []*departure, again []*restart, cut i
 	if s.opened.OK {
 		undo := map[string]string{"cordoned": "uncordoned", "tainted": "taint removed"}
 		add(s.opened.At, "%s at %s", undo[s.how], prose.Moment(s.opened.At))
-	}
-	if s.deleted.OK {
-		add(s.deleted.At, "deleted at %s", prose.Moment(s.deleted.At))
 	}
 	if s.by != nil {
 		add(s.byAt, "node %s was added at %s in its place", s.by.Name, prose.Moment(s.byAt))

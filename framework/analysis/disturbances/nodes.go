@@ -214,7 +214,7 @@ func (x *facts) ofStory(s *story) Disturbance {
 	if s.before && len(d.Pods) > 0 && loss == nil {
 		d.From = first(d.Pods)
 	}
-	d.Over = x.over(s, &d, loss)
+	d.Over = x.over(s, &d, loss, cut)
 	d.Seen = max(d.Seen, d.From)
 	if d.Seen == d.From && len(d.Pods) > 0 {
 		d.Seen = min(last(d.Pods)+1, d.Over)
@@ -293,23 +293,25 @@ func (x *facts) unnoticed(loss *timeline.NodeLoss) time.Duration {
 	return cmp.Or(x.timings.NodeStatusUpdate, 10*time.Second) + cmp.Or(x.timings.NodeMonitorPeriod, 5*time.Second)
 }
 
-// over is from when a story did nothing more to the pods: its last pod had been told to end, or the lost node was back.
-func (x *facts) over(s *story, d *Disturbance, loss *timeline.NodeLoss) history.Offset {
-	ended := history.Offset(-1)
+// over is from when a story did nothing more to the pods: the last of them had been told to end, or the lost node, on which some stayed, was
+// back.
+func (x *facts) over(s *story, d *Disturbance, loss *timeline.NodeLoss, cut []Pod) history.Offset {
+	ended := s.from + 1
 	for _, p := range d.Pods {
 		ended = max(ended, p.At+1)
 	}
 	if loss == nil {
-		return max(ended, s.from+1)
+		return ended
 	}
-	if loss.Back.OK && ended <= loss.Back.At {
+	wait := slices.ContainsFunc(withCut(slices.Clone(d.Pods), cut), func(p Pod) bool { return p.Stayed || p.Restarted })
+	switch {
+	case !wait:
+		return max(ended, loss.At+1)
+	case loss.Back.OK:
 		return max(ended, loss.Back.At)
 	}
-	if ended < 0 { // its pods are still there, as far as the record says
-		d.Open = true
-		return x.end
-	}
-	return max(ended, loss.At+1)
+	d.Open = true
+	return x.end
 }
 
 // told is when the last part of the story was seen.
