@@ -8,8 +8,6 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/analysis/disturbances"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/prose"
-	"github.com/holdfast-ha/holdfast/reports"
-	"github.com/holdfast-ha/holdfast/reports/certificate"
 )
 
 // Versions are the versions of a cluster in a record of its upgrade.
@@ -62,16 +60,22 @@ func (v Versions) incomplete() string {
 	return "the API server runs " + v.To + ", and the upgrade of the nodes is not complete: " + prose.List(words)
 }
 
-// recordedUpgrade completes what a recording of an upgrade shows: its steps are the command, and what disturbed the cluster.
-func recordedUpgrade(u *certificate.Upgrade, run history.Run) {
-	for _, d := range disturbances.Read(run).All {
-		u.Steps = append(u.Steps, certificate.Step{
-			ID: len(u.Steps), What: d.Name, Node: prose.List(d.Nodes), BeganSeconds: d.From.Seconds(), TookSeconds: max(0, d.Over-d.From).Seconds(),
-			Result: certificate.StepDone,
-		})
+// recordedSteps are the steps of an upgrade that others made, as far as a recording shows them: what disturbed the cluster. One that was not over
+// when the recording ended, such as a node that stays cordoned, is a step that did not end.
+func recordedSteps(run history.Run) (list []history.StepLife) {
+	if run.Header.Recorded == nil {
+		return nil
 	}
-	slices.SortStableFunc(u.Steps, func(a, b certificate.Step) int { return cmp.Compare(a.BeganSeconds, b.BeganSeconds) })
-	if why := VersionsOf(run).incomplete(); why != "" && u.Verdict == reports.Held {
-		u.Verdict, u.Why = reports.Unknown, why
+	next := 0
+	for _, s := range run.Steps() {
+		next = max(next, s.ID+1)
 	}
+	for i, d := range disturbances.Read(run).All {
+		s := history.StepLife{ID: next + i, What: d.Name, Begin: history.Moment{At: d.From, OK: true}, End: history.Moment{At: d.Over, OK: !d.Open}}
+		if len(d.Nodes) == 1 {
+			s.Node = d.Nodes[0]
+		}
+		list = append(list, s)
+	}
+	return list
 }

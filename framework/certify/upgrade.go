@@ -24,9 +24,6 @@ func upgradeOf(f *storedRun, name string) certificate.Upgrade {
 		}
 	}
 	u.Steps = steps(run)
-	if run.Header.Recorded != nil {
-		recordedUpgrade(&u, run)
-	}
 	budgets := make(map[history.Key]int) // in u.Budgets
 	for i := range run.Events {
 		takeEvent(&u, &run.Events[i], budgets)
@@ -37,6 +34,10 @@ func upgradeOf(f *storedRun, name string) certificate.Upgrade {
 		u.Verdict, u.Why = reports.Unknown, "its record has no step of the upgrade"
 	case u.Requests == 0:
 		u.Verdict, u.Why = reports.Unknown, "no request was sent during the upgrade"
+	case run.Header.Recorded != nil:
+		if why := VersionsOf(run).incomplete(); why != "" {
+			u.Verdict, u.Why = reports.Unknown, why
+		}
 	}
 	return u
 }
@@ -71,7 +72,7 @@ func takeEvent(u *certificate.Upgrade, e *history.Event, budgets map[history.Key
 
 // steps are the steps of an upgrade, with the requests that were sent during each.
 func steps(run history.Run) []certificate.Step {
-	lives := run.Steps()
+	lives := append(run.Steps(), recordedSteps(run)...)
 	list := make([]certificate.Step, len(lives))
 	var end history.Offset
 	if n := len(run.Events); n > 0 {

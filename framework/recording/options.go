@@ -2,6 +2,7 @@ package recording
 
 import (
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/holdfast-ha/holdfast/clusters/existing"
@@ -90,6 +91,19 @@ func (o *Options) fill() error {
 		return errors.New("load without probes: name a URL with --url, or a file with probes")
 	case o.inside() && o.Inside == nil:
 		return errors.New("load from inside of the cluster: nothing makes its workers")
+	}
+	return nil
+}
+
+// CheckProbes returns an error for probes that cannot be sent to a cluster that holdfast did not make.
+func CheckProbes(probes []apptest.Probe) error {
+	for _, p := range probes {
+		if err := p.Check("shop"); err != nil {
+			return err
+		}
+		if len(p.Request.FromSecret) > 0 {
+			return fmt.Errorf("probe %s: its header comes from a Secret, which holdfast does not read: give the probe another way to be let in", p.Name)
+		}
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package disturbances
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/holdfast-ha/holdfast/framework/analysis/parts"
 	"github.com/holdfast-ha/holdfast/framework/history"
@@ -24,6 +25,16 @@ func (r *Recording) marks(e *Episode, list []*parts.Part) (marks []history.Event
 		marks = append(marks, history.Event{T: p.at, Phase: &history.Phase{Name: p.name}})
 	}
 	return marks
+}
+
+// Marked is the whole recording with its disturbances as faults, and with the phases of a scenario, for readers: all that is known of other records
+// is then known of it, too. Verdicts are not to be made from it, because promises are judged in each episode by itself.
+func (r *Recording) Marked() history.Run {
+	marked := r.run
+	marked.Events = slices.DeleteFunc(slices.Clone(r.run.Events), func(e history.Event) bool { return e.Phase != nil })
+	marked.Events = append(marked.Events, r.marks(&Episode{From: r.steady, To: r.during, Disturbances: r.All}, r.Parts.All)...)
+	slices.SortStableFunc(marked.Events, byTime)
+	return marked
 }
 
 // stages are those of a disturbance as a fault. It is reverted, and seen to be, from when it did nothing more to the pods. One that was

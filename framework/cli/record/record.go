@@ -266,15 +266,7 @@ func (f *flags) asked() (probes []apptest.Probe, err error) {
 		p.Rate = f.rate
 		probes = append(probes, p)
 	}
-	for _, p := range probes {
-		if err := p.Check("shop"); err != nil {
-			return nil, err
-		}
-		if len(p.Request.FromSecret) > 0 {
-			return nil, fmt.Errorf("probe %s: its header comes from a Secret, which holdfast does not read: give the probe another way to be let in", p.Name)
-		}
-	}
-	return probes, nil
+	return probes, recording.CheckProbes(probes)
 }
 
 // claim is a sentence that the recording can prove false.
