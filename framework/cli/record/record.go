@@ -47,8 +47,8 @@ type flags struct {
 	// workers is how many load workers there are inside of the cluster.
 	workers int
 
-	span, before, recover time.Duration
-	artifacts             string
+	span, before, recover, settled time.Duration
+	artifacts                      string
 }
 
 const long = `record watches a cluster that is there already, while a command runs, or for some time, or until Ctrl-C. Then it says what the
@@ -123,6 +123,7 @@ func (f *flags) add(cmd *cobra.Command) {
 	flags.DurationVar(&f.span, "for", 0, "without a command: how long to record; default: until Ctrl-C")
 	flags.DurationVar(&f.before, "before", recording.DefaultBefore, "how long to record before the command begins")
 	flags.DurationVar(&f.recover, "recover", recording.DefaultRecover, "how long a workload may take to recover")
+	flags.DurationVar(&f.settled, "settled", recording.DefaultSettled, "how long every workload must have been settled before the recording ends; promises look 30s ahead")
 	flags.StringVar(&f.artifacts, "artifacts", "artifacts", "folder of the records and the report")
 }
 
@@ -132,8 +133,8 @@ func (f *flags) validate(command []string) error {
 		return errors.New("--all-namespaces with --namespace: choose one")
 	case f.span != 0 && len(command) > 0:
 		return errors.New("--for with a command: the recording ends after the command")
-	case f.span < 0 || f.before < 0 || f.recover <= 0:
-		return errors.New("--for and --before must not be negative, and --recover must be positive")
+	case f.span < 0 || f.before < 0 || f.recover <= 0 || f.settled <= 0:
+		return errors.New("--for and --before must not be negative, and --recover and --settled must be positive")
 	case f.span > load.MaxDuration && (len(f.urls) > 0 || f.probes != ""):
 		return fmt.Errorf("--for %s with requests: they are sent for at most %s", f.span, load.MaxDuration)
 	case f.rate <= 0:
@@ -179,7 +180,7 @@ func (f *flags) run(cmd *cobra.Command, version string, command []string, report
 		return exit.Usage(err)
 	}
 	o := recording.Options{
-		Access: access, Namespaces: f.scope(access), Behind: f.behind, Command: command, For: f.span, Before: f.before, Recover: f.recover,
+		Access: access, Namespaces: f.scope(access), Behind: f.behind, Command: command, For: f.span, Before: f.before, Recover: f.recover, Settled: f.settled,
 		Say: terminal.SayTo(cmd.ErrOrStderr()), // the standard output is the command's own, until the end
 	}
 	if o.Probes, err = f.asked(); err != nil {
