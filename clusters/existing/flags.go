@@ -49,6 +49,18 @@ func (f *Flags) Named() error {
 	return nil
 }
 
+// Beside names a flag that leads to another cluster than the context says, such as --server; empty: there is none. A program that knows the
+// context only, would use that other cluster.
+func (f *Flags) Beside() string {
+	switch {
+	case *f.kubectl.APIServer != "":
+		return "--server"
+	case *f.kubectl.ClusterName != "":
+		return "--cluster"
+	}
+	return ""
+}
+
 // Context is the context that --context names; empty: the current one is meant.
 func (f *Flags) Context() string { return *f.kubectl.Context }
 

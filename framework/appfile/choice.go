@@ -46,9 +46,9 @@ func (c *Choice) Find(named []string) error {
 
 // Test reads the file and the manifests.
 func (c Choice) Test(ctx context.Context) (t apptest.Test, err error) {
+	var file File
 	if c.File != "" {
-		file, err := Read(c.File)
-		if err != nil {
+		if file, err = Read(c.File); err != nil {
 			return t, err
 		}
 		c.Sources, t.Faults = added(file.Sources(), c.Sources), file.Faults
@@ -74,6 +74,9 @@ func (c Choice) Test(ctx context.Context) (t apptest.Test, err error) {
 	}
 	for _, url := range c.URLs {
 		t.Probes = append(t.Probes, apptest.OfURL(url, len(t.Probes)))
+	}
+	if t.Promises, err = file.Promises.of(t.Probes); err != nil {
+		return t, fmt.Errorf("%s: %w", c.File, err)
 	}
 	return t, nil
 }

@@ -31,6 +31,7 @@ type File struct {
 	Kind       string   `yaml:"kind"`       // App
 	App        App      `yaml:"app"`        // what is deployed
 	Probes     []Probe  `yaml:"probes"`     // the requests that show whether the application serves
+	Promises   Promises `yaml:"promises"`   // what is promised of their requests, where it is not the default
 	Faults     []string `yaml:"faults"`     // what is done to the application; default: rollout, drain, delete-pod, scale, node-kill
 }
 

@@ -27,6 +27,8 @@ func unknown(n *yaml.Node, t reflect.Type, path string) (errs []error) {
 		n = n.Alias
 	}
 	switch {
+	case n.Kind != yaml.ScalarNode && isText(t):
+		errs = append(errs, fmt.Errorf("line %d, column %d: %s: want %s", n.Line, n.Column, path, wanted(t)))
 	case n.Kind == yaml.ScalarNode && reflect.PointerTo(t).Implements(unmarshaler): // it may be a text
 	case n.Kind == yaml.ScalarNode && t == duration:
 		if _, err := time.ParseDuration(n.Value); err != nil {
@@ -70,6 +72,11 @@ var (
 	duration    = reflect.TypeFor[time.Duration]()
 )
 
+// isText reports whether a type is read from a text only.
+func isText(t reflect.Type) bool {
+	return t.Kind() == reflect.Struct && reflect.PointerTo(t).Implements(unmarshaler) && len(fieldsOf(t)) == 0
+}
+
 func noSuchField(key *yaml.Node, at string, fields map[string]reflect.Type) error {
 	var names []string
 	for name := range fields {
@@ -99,6 +106,12 @@ func wanted(t reflect.Type) string {
 	switch {
 	case t == duration:
 		return "a duration such as 2s or 500ms"
+	case t == reflect.TypeFor[Failed]():
+		return wantedFailed
+	case t == reflect.TypeFor[Span]():
+		return wantedSpan
+	case t == reflect.TypeFor[ByProbe]():
+		return "names of probes, each with what is promised of it"
 	case t == reflect.TypeFor[Header]():
 		return "a text, or fromSecret"
 	case reflect.PointerTo(t).Implements(unmarshaler):

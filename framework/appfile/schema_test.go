@@ -46,6 +46,12 @@ func (s schemas) of(t reflect.Type, path string) object {
 	switch {
 	case t == reflect.TypeFor[time.Duration]():
 		return object{"type": "string", "pattern": `^([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$`}
+	case t == reflect.TypeFor[appfile.Failed]():
+		return object{"anyOf": []object{{"type": "integer", "minimum": 0}, {"type": "string", "pattern": `^[0-9]{1,2}(\.[0-9]+)?%$`}}}
+	case t == reflect.TypeFor[appfile.Span]():
+		return s.of(reflect.TypeFor[time.Duration](), path)
+	case t == reflect.TypeFor[appfile.ByProbe]():
+		return object{"type": "object", "additionalProperties": s.of(t.Elem(), path+".*")}
 	case t == reflect.TypeFor[appfile.Call]():
 		return object{"type": "string", "pattern": `^/?[A-Za-z_][A-Za-z0-9_.]*/[A-Za-z_][A-Za-z0-9_]*$`}
 	case t == reflect.TypeFor[appfile.Status]():
@@ -164,6 +170,12 @@ func TestSchema(t *testing.T) {
 		t.Errorf("%s (-want +got), `go test ./framework/appfile -update` accepts it:\n%s", appfile.SchemaName, diff)
 	}
 	described(t, "", made)
+	of := map[string]string{"Promises.Voluntary": strings.Join(apptest.FaultsOf(apptest.Voluntary), ", "), "Promises.Involuntary": strings.Join(apptest.FaultsOf(apptest.Involuntary), ", ")}
+	for field, faults := range of {
+		if !strings.Contains(s.comments[field], faults) {
+			t.Errorf("the description of %s, %q, has not its faults %q", field, s.comments[field], faults)
+		}
+	}
 	if faults := s.comments["File.Faults"]; !strings.Contains(faults, strings.Join(apptest.DefaultFaults, ", ")) {
 		t.Errorf("the description of faults, %q, has not the defaults %q", faults, apptest.DefaultFaults)
 	}

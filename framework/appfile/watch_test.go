@@ -69,6 +69,29 @@ func TestChangedWaitsForAChange(t *testing.T) {
 	}
 }
 
+// Another promise is another test.
+func TestChangedKnowsPromises(t *testing.T) {
+	t.Chdir(t.TempDir())
+	put(t, "web.yaml", web)
+	const file = "apiVersion: holdfast.dev/v1alpha1\nkind: App\napp: {manifests: [web.yaml]}\nprobes: [{url: \"http://web/\"}]\n"
+	put(t, appfile.Name, file)
+	choice := appfile.Choice{File: appfile.Name}
+	test, err := choice.Test(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(t, appfile.Name, file+"promises: {voluntary: {failed: many}}\n") // is told, and then mended
+	got, err := choice.Changed(t.Context(), test, func(problem string) {
+		if !strings.Contains(problem, `line 5, column 32: failed "many"`) {
+			t.Errorf("told %q", problem)
+		}
+		put(t, appfile.Name, file+"promises: {voluntary: {failed: 3}}\n")
+	})
+	if err != nil || got.Promises.Each.Failed.AtMost != 3 {
+		t.Errorf("got %+v, %v", got.Promises, err)
+	}
+}
+
 // What a chart makes by chance, such as a password, is no change; a change of its files is one.
 func TestChangedKnowsChanceFromChange(t *testing.T) {
 	t.Chdir(t.TempDir())

@@ -56,6 +56,11 @@ func File(a app.App, from app.Sources, folder string) string {
 		line("  # - %s", image)
 	}
 	b.WriteString(probes(a))
+	line("# What is promised by default: no request fails during a voluntary disruption. After an involuntary one, only requests to the lost pods fail,")
+	line("# until Kubernetes must have noticed. To promise another thing, change these lines; promises.probes.NAME is for one probe alone.")
+	line("# promises:")
+	line("#   voluntary: {failed: 0} # %s; or a share such as 0.1%%", strings.Join(apptest.FaultsOf(apptest.Voluntary), ", "))
+	line("#   involuntary: {ends-within: 60s} # %s", strings.Join(apptest.FaultsOf(apptest.Involuntary), ", "))
 	line("# One replica more and less, a rolling update, a drain, a deleted pod, a dead node. holdfast test --help lists others.")
 	line("faults: [%s]", strings.Join(apptest.DefaultFaults, ", "))
 	return b.String()

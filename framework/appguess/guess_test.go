@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/appfile"
 	"github.com/holdfast-ha/holdfast/framework/appguess"
@@ -100,6 +101,14 @@ func TestGuesses(t *testing.T) {
 			}
 			if _, _, err := (apptest.Test{App: a, Probes: probes, Faults: file.Faults}).Scenarios(); err != nil {
 				t.Errorf("%v in\n%s", err, text)
+			}
+			promised := strings.NewReplacer("# promises:", "promises:", "#   voluntary", "  voluntary", "#   involuntary", "  involuntary").Replace(text)
+			if err := os.WriteFile(path, []byte(promised), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			test, err := appfile.Choice{File: path}.Test(t.Context())
+			if want := (apptest.Promise{EndsWithin: time.Minute}); err != nil || test.Promises.Each != want {
+				t.Errorf("the promises, without being comments: %+v, %v in\n%s", test.Promises, err, promised)
 			}
 		})
 	}

@@ -1,7 +1,6 @@
 package apptest
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -11,19 +10,34 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/prose"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
-	"github.com/holdfast-ha/holdfast/framework/verdict"
 	"github.com/holdfast-ha/holdfast/workloads/app"
 )
 
 // ablation is the suite of the scenarios without a practice.
 const ablation = "ablate"
 
-// noFailedRequests is the promise by which a missing practice is noticed.
-var noFailedRequests = invariant.Kind(invariant.NoFailedRequests{})
+// Trial is what an ablation tries: the practices in an application's manifests, each taken away, and what the audit would add to them. What it
+// finds is advice, and no failure.
+type Trial struct {
+	Removals  []Removal
+	Additions []Addition
 
-// Ablation is a practice that is taken away, in several scenarios.
-type Ablation struct {
+	test  Test
+	times int
+	twins []twin
+}
+
+// twin is a scenario with all practices, and with nothing added.
+type twin struct {
+	scenario.Spec
+	fault    string
+	workload app.Workload
+}
+
+// Removal is a practice that is taken away, in several scenarios.
+type Removal struct {
 	Practice
 	Workload string
 	Twin     string   // the scenario with the practice
@@ -31,12 +45,14 @@ type Ablation struct {
 }
 
 // Ablate returns the scenarios of a test that are needed as twins, and after them, times times, each practice's scenario without it. A
-// practice that protects nothing is no failure, so its scenarios count as caught by chance.
-func (t Test) Ablate(times int) (specs []scenario.Spec, list []Ablation, err error) {
+// practice that protects nothing is no failure, so its scenarios count as caught by chance. What the audit proposes is known only when a twin
+// was run: see Trial.Add.
+func (t Test) Ablate(times int) (specs []scenario.Spec, tried *Trial, err error) {
 	t.Faults = nil
 	if err := errors.Join(t.Findings().Err(), t.validate()); err != nil {
 		return nil, nil, err
 	}
+	tried = &Trial{test: t, times: times}
 	probed := t.probed()
 	var broken []scenario.Spec
 	for _, w := range t.App.Workloads {
@@ -44,111 +60,156 @@ func (t Test) Ablate(times int) (specs []scenario.Spec, list []Ablation, err err
 		if len(probes) == 0 {
 			continue
 		}
-		for _, p := range Practices(t.App, w) {
-			twin, err := t.scenario(w, p.Fault, probes, len(probed) > 1)
+		for _, fault := range additionsUnder {
+			if _, err := tried.twin(w, fault, probes, len(probed) > 1); err != nil {
+				return nil, nil, err
+			}
+		}
+		for _, p := range append(Practices(t.App, w), t.retries(w)...) {
+			with, err := tried.twin(w, p.Fault, probes, len(probed) > 1)
 			if err != nil {
 				return nil, nil, err
 			}
-			if !slices.ContainsFunc(specs, func(s scenario.Spec) bool { return s.Name == twin.Name }) {
-				specs = append(specs, twin)
-			}
-			a := Ablation{Practice: p, Workload: w.Name, Twin: twin.Name}
+			r := Removal{Practice: p, Workload: w.Name, Twin: with.Name}
 			for n := range times {
-				one, err := t.without(w, p, twin, n)
+				one, err := with.without(p, n)
 				if err != nil {
 					return nil, nil, err
 				}
-				a.Without, broken = append(a.Without, one.Name), append(broken, one)
+				r.Without, broken = append(r.Without, one.Name), append(broken, one)
 			}
-			list = append(list, a)
+			tried.Removals = append(tried.Removals, r)
 		}
 	}
-	if len(list) == 0 {
-		return nil, nil, fmt.Errorf("there is nothing to take away: the manifests of %s have no preStop hook, readiness probe, budget, spread "+
-			"constraint, affinity, strategy or replicas", names(t.App.Workloads))
+	for _, one := range tried.twins {
+		specs = append(specs, one.Spec)
 	}
-	return append(specs, broken...), list, nil
+	return append(specs, broken...), tried, nil
 }
 
-// without is a scenario without a practice.
-func (t Test) without(w app.Workload, p Practice, twin scenario.Spec, n int) (scenario.Spec, error) {
+// twin is the scenario of a workload under a fault, which there is once.
+func (tried *Trial) twin(w app.Workload, fault string, probes []Probe, several bool) (twin, error) {
+	at := slices.IndexFunc(tried.twins, func(other twin) bool { return other.fault == fault && other.workload.Name == w.Name })
+	if at >= 0 {
+		return tried.twins[at], nil
+	}
+	spec, err := tried.test.scenario(w, fault, probes, several)
+	made := twin{spec, fault, w}
+	tried.twins = append(tried.twins, made)
+	return made, err
+}
+
+// without is the twin without a practice.
+func (t twin) without(p Practice, n int) (scenario.Spec, error) {
 	changed, err := p.without()
 	if err != nil {
 		return scenario.Spec{}, fmt.Errorf("take away %s: %w", p.Removed, err)
 	}
-	s := twin
+	s := t.Spec
 	s.App = &changed
-	s.Name = fmt.Sprintf("%s/%s-%s-%d", ablation, p.Name, w.Name, n+1)
-	s.Claim = fmt.Sprintf("without %s, %s loses requests", p.Removed, twin.Name)
-	if i := slices.IndexFunc(changed.Workloads, func(other app.Workload) bool { return other.Name == w.Name }); i >= 0 {
+	s.Name = fmt.Sprintf("%s/%s-%s-%d", ablation, p.Name, t.workload.Name, n+1)
+	s.Claim = fmt.Sprintf("without %s, %s loses requests", p.Removed, t.Name)
+	if i := slices.IndexFunc(changed.Workloads, func(other app.Workload) bool { return other.Name == t.workload.Name }); i >= 0 {
 		made := Faults[p.Fault].make(changed.Workloads[i]) // scaling depends on the replicas
 		s.Faults = made.Faults
 	}
-	s.Mutant = &history.Mutant{
-		Removed: p.Removed, CaughtBy: noFailedRequests, Twin: twin.Name, ByChance: true,
-	}
+	s.Mutant = &history.Mutant{Removed: p.Removed, CaughtBy: limitsFailures(s.Promises), Twin: t.Name, ByChance: true}
 	return s, s.Validate()
 }
 
-func names(list []app.Workload) string {
-	var all []string
-	for _, w := range list {
-		all = append(all, w.Kind()+" "+w.Name)
+// limitsFailures is the kind of the first promise about failed requests.
+func limitsFailures(promises []invariant.Invariant) string {
+	for _, p := range promises {
+		if slices.Contains(aboutFailures, invariant.Kind(p)) {
+			return invariant.Kind(p)
+		}
 	}
-	return strings.Join(all, ", ")
+	return ""
 }
 
-// Table says of each practice what happened without it.
-func Table(list []Ablation, f history.RunFile) string {
-	outcome := map[string]history.ScenarioResult{}
-	for _, s := range f.Scenarios {
-		outcome[s.Name] = s
+// Table says of each practice what happened without it, and of each addition what happened with it.
+func (tried *Trial) Table(f history.RunFile) string {
+	outcome := outcomesOf(f)
+	text := ""
+	if len(tried.Removals) > 0 {
+		t := newTable("where", "practice", "tried under", "without it")
+		for _, r := range tried.Removals {
+			t.AppendRow(table.Row{r.Place, r.Removed, r.Twin, r.worth(outcome)})
+		}
+		text = t.Render()
 	}
+	if len(tried.Additions) > 0 {
+		t := newTable("where", "missing practice", "tried under", "with it")
+		var patches []string
+		for _, a := range tried.Additions {
+			t.AppendRow(table.Row{a.Place, a.Rule + ": " + a.Title, a.Twin, a.worth(outcome)})
+			if held, _ := a.held(outcome); held > 0 {
+				patches = append(patches, "patch for "+a.Rule+": "+strings.Join(a.Commands, " && "))
+			}
+		}
+		text = strings.Join(append([]string{text, t.Render()}, patches...), "\n")
+	}
+	if text == "" {
+		return "the manifests have no practice that could be taken away, and the audit proposes nothing"
+	}
+	return strings.TrimPrefix(text, "\n")
+}
+
+func newTable(header ...any) table.Writer {
 	t := table.NewWriter()
 	t.SetStyle(table.StyleLight)
-	t.AppendHeader(table.Row{"where", "practice", "tried under", "without it"})
-	for _, a := range list {
-		t.AppendRow(table.Row{a.Place, a.Removed, a.Twin, a.worth(outcome)})
-	}
-	return t.Render()
+	t.AppendHeader(header)
+	return t
 }
 
 // worth says in how many of its scenarios requests were lost without a practice.
-func (a Ablation) worth(outcome map[string]history.ScenarioResult) string {
-	if with := outcome[a.Twin]; with.Outcome != string(verdict.Held) {
-		return fmt.Sprintf("not known: with it, %s was %s", a.Twin, orNothing(with.Outcome))
+func (r Removal) worth(outcome map[string]tested) string {
+	with := outcome[r.Twin]
+	if !with.judged() {
+		return fmt.Sprintf("not known: with it, %s was %s", r.Twin, with)
 	}
-	lost, judged := 0, 0
-	for _, name := range a.Without {
+	compared := with.broken || Faults[r.Fault].class == Involuntary // some requests fail with the practice, too
+	var judged []tested
+	lost := 0
+	for _, name := range r.Without {
 		s := outcome[name]
-		if s.Outcome == string(verdict.Unknown) || s.Outcome == "" {
+		if !s.judged() {
 			continue
 		}
-		judged++
-		if broke(s) {
+		judged = append(judged, s)
+		if s.broken && !with.broken || compared && s.failed > fewFailed+mayVary*with.failed {
 			lost++
 		}
 	}
+	numbers := ""
+	if compared {
+		numbers = fmt.Sprintf(" (%s failed; with it %d)", counts(judged), with.failed)
+	}
 	switch {
-	case judged == 0:
+	case len(judged) == 0:
 		return "not known: no run without it could be judged"
 	case lost == 0:
-		return fmt.Sprintf("not noticed in %d of %d: nothing shows that it protects anything, or the probes do not exercise it", judged, judged)
+		return fmt.Sprintf("not noticed in %d of %d%s: nothing shows that it protects anything, or the probes do not exercise it", len(judged), len(judged), numbers)
+	case numbers != "":
+		return fmt.Sprintf("more requests were lost in %d of %d%s", lost, len(judged), numbers)
+	case with.few:
+		return fmt.Sprintf("more requests were lost than %s allows in %d of %d", file, lost, len(judged))
 	}
-	return fmt.Sprintf("requests were lost in %d of %d", lost, judged)
+	return fmt.Sprintf("requests were lost in %d of %d", lost, len(judged))
 }
 
-// broke reports whether requests were lost in a scenario.
-func broke(s history.ScenarioResult) bool {
-	return slices.ContainsFunc(s.Verdicts, func(raw json.RawMessage) bool {
-		var v verdict.Verdict
-		return json.Unmarshal(raw, &v) == nil && v.Kind == noFailedRequests && v.Outcome == verdict.Violated
-	})
-}
+// Where requests fail with a practice, too, clearly more must fail without it. After an involuntary disruption a few fail because they are on
+// their way at that moment, and the more, the later the loss is noticed. With the timings of the lab, Kubernetes marks the pods of a lost node 6 to 10 s after the loss.
+const (
+	fewFailed = 5
+	mayVary   = 2
+)
 
-func orNothing(outcome string) string {
-	if outcome == "" {
-		return "not judged"
+// counts are the numbers of failed requests: "131, 128 and 140 requests".
+func counts(judged []tested) string {
+	var numbers []string
+	for _, s := range judged {
+		numbers = append(numbers, fmt.Sprint(s.failed))
 	}
-	return outcome
+	return prose.List(numbers) + " requests"
 }

@@ -1,6 +1,8 @@
 package apptest
 
 import (
+	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -16,19 +18,27 @@ var DefaultFaults = []string{"rollout", "drain", "delete-pod", "scale", "node-ki
 
 // Disruption is something that is done to an application, and what is promised meanwhile.
 type Disruption struct {
-	noun string // "a rolling update and its rollback"
-	// claim, if set, is the whole claim, with %s for the workload.
-	claim string
+	class Class
+	noun  string // "a rolling update and its rollback"
+	// after, in place of noun, is an involuntary disruption as the beginning of a sentence, with %s for the workload; outcome is what is
+	// promised of it by default, in words.
+	after, outcome string
+	// limit is how long after an involuntary disruption requests may fail; 0: it is predicted for a lost node.
+	limit time.Duration
 	make  func(app.Workload) scenario.Spec
 }
 
-// draft is a scenario whose claim is not filled in yet.
-type draft struct {
-	scenario.Spec
-	claim string
+// claim is what a scenario claims of a workload. Promised are its promises in words; empty: the default.
+func (d Disruption) claim(w app.Workload, promised string) string {
+	name := w.Kind() + " " + w.Name
+	switch {
+	case d.after != "":
+		return fmt.Sprintf(d.after, name) + ", " + cmp.Or(promised, d.outcome)
+	case promised != "":
+		return "during " + d.noun + " of " + name + ", " + promised
+	}
+	return d.noun + " of " + name + " is invisible to clients"
 }
-
-func (d Disruption) scenario(w app.Workload) draft { return draft{d.make(w), d.claim} }
 
 // drainLimit is how long a drain is tried. An application that ends slowly has that long for each of its pods on the node.
 const drainLimit = 2 * time.Minute
@@ -36,42 +46,43 @@ const drainLimit = 2 * time.Minute
 // deadFor is how long a killed node stays dead: longer than it takes Kubernetes to notice, with the timings of the lab.
 const deadFor = 18 * time.Second
 
+// The outcomes of involuntary disruptions.
+const (
+	untilNoticed = "only their share of the requests fails, and only until Kubernetes must have noticed"
+	untilEvicted = "only their share of the requests fails, and none later than 5 s after the last eviction"
+)
+
 // Faults are the disruptions that a test can name.
 var Faults = map[string]Disruption{
-	"rollout": {noun: "a rolling update and its rollback", make: func(app.Workload) scenario.Spec {
-		return scenario.Spec{Faults: []fault.Fault{fault.Rollout{}}, Promises: noneFails()}
+	"rollout": {class: Voluntary, noun: "a rolling update and its rollback", make: func(app.Workload) scenario.Spec {
+		return scenario.Spec{Faults: []fault.Fault{fault.Rollout{}}}
 	}},
-	"drain": {noun: "the drain of a node", make: func(w app.Workload) scenario.Spec {
+	"drain": {class: Voluntary, noun: "the drain of a node", make: func(w app.Workload) scenario.Spec {
 		return scenario.Spec{
-			Faults:   []fault.Fault{fault.TryDrain{For: drainLimit}},
-			Promises: append(noneFails(), invariant.DrainCompletes{Workload: w.Name}),
+			Faults: []fault.Fault{fault.TryDrain{For: drainLimit}}, Promises: []invariant.Invariant{invariant.DrainCompletes{Workload: w.Name}},
 		}
 	}},
-	"delete-pod": {noun: "the deletion of a pod", make: func(app.Workload) scenario.Spec {
-		return scenario.Spec{Faults: []fault.Fault{fault.PodDelete{Count: 1}}, Promises: noneFails()}
+	"delete-pod": {class: Voluntary, noun: "the deletion of a pod", make: func(app.Workload) scenario.Spec {
+		return scenario.Spec{Faults: []fault.Fault{fault.PodDelete{Count: 1}}}
 	}},
-	"scale": {noun: "scaling up, down and back", make: func(w app.Workload) scenario.Spec {
+	"scale": {class: Voluntary, noun: "scaling up, down and back", make: func(w app.Workload) scenario.Spec {
 		replicas := int(w.Replicas)
-		return scenario.Spec{Faults: []fault.Fault{fault.Scale{Through: []int{replicas + 1, max(1, replicas-1)}}}, Promises: noneFails()}
+		return scenario.Spec{Faults: []fault.Fault{fault.Scale{Through: []int{replicas + 1, max(1, replicas-1)}}}}
 	}},
-	"node-kill": {claim: "after a node with pods of %s is killed, only their share of the requests fails, and only until Kubernetes must have noticed",
-		make: lost(fault.NodeKill{})},
-	"freeze": {claim: "after a node with pods of %s hangs, only their share of the requests fails, and only until Kubernetes must have noticed",
-		make: lost(fault.NodePause{})},
-	"partition": {claim: "after a node with pods of %s is cut off from the network, only their share of the requests fails, and only until " +
-		"Kubernetes must have noticed", make: lost(fault.Partition{})},
-	"shutdown": {claim: "an orderly shutdown of a node with pods of %s that was not drained costs no more than a lost node", make: lost(fault.NodeStop{})},
-	"zone-outage": {claim: "after a zone with pods of %s is lost, only their share of the requests fails, and only until Kubernetes must have noticed",
-		make: lost(fault.ZoneOutage{})},
-	"memory-pressure": {claim: "when a kubelet short of memory evicts pods of %s, only their share of the requests fails, and none later than 5 s " +
-		"after the last eviction", make: pressed(fault.NodePressure{})},
-	"disk-pressure": {claim: "when a kubelet short of disk evicts pods of %s, only their share of the requests fails, and none later than 5 s " +
-		"after the last eviction", make: pressed(fault.NodePressure{Disk: true})},
-	"kubelet":    {noun: "a minute without the kubelet of a node", make: away(fault.Kubelet, time.Minute)},
-	"containerd": {noun: "half a minute without the container runtime of a node", make: away(fault.Containerd, componentAway)},
-	"coredns":    {noun: "half a minute without the cluster's DNS", make: away(fault.CoreDNS, componentAway)},
-	"apiserver":  {noun: "half a minute without an API server", make: away(fault.APIServer, componentAway)},
-	"etcd":       {noun: "half a minute without etcd", make: away(fault.Etcd, componentAway)},
+	"node-kill":   lost("after a node with pods of %s is killed", fault.NodeKill{}),
+	"freeze":      lost("after a node with pods of %s hangs", fault.NodePause{}),
+	"partition":   lost("after a node with pods of %s is cut off from the network", fault.Partition{}),
+	"shutdown":    lost("after an orderly shutdown of a node with pods of %s that was not drained", fault.NodeStop{}),
+	"zone-outage": lost("after a zone with pods of %s is lost", fault.ZoneOutage{}),
+
+	"memory-pressure": pressed("when a kubelet short of memory evicts pods of %s", fault.NodePressure{}),
+	"disk-pressure":   pressed("when a kubelet short of disk evicts pods of %s", fault.NodePressure{Disk: true}),
+
+	"kubelet":    away("a minute without the kubelet of a node", fault.Kubelet, time.Minute),
+	"containerd": away("half a minute without the container runtime of a node", fault.Containerd, componentAway),
+	"coredns":    away("half a minute without the cluster's DNS", fault.CoreDNS, componentAway),
+	"apiserver":  away("half a minute without an API server", fault.APIServer, componentAway),
+	"etcd":       away("half a minute without etcd", fault.Etcd, componentAway),
 }
 
 const (
@@ -83,31 +94,30 @@ const (
 )
 
 // lost is a fault that takes nodes away, as when they die.
-func lost(f fault.Fault) func(app.Workload) scenario.Spec {
-	return func(app.Workload) scenario.Spec {
-		return scenario.Spec{
-			Faults: []fault.Fault{f}, Hold: deadFor, Promises: []invariant.Invariant{invariant.FailuresEndWithin{}}, About: 80 * time.Second,
-		}
-	}
+func lost(after string, f fault.Fault) Disruption {
+	return Disruption{class: Involuntary, after: after, outcome: untilNoticed, make: func(app.Workload) scenario.Spec {
+		return scenario.Spec{Faults: []fault.Fault{f}, Hold: deadFor, About: 80 * time.Second}
+	}}
 }
 
 // pressed is a fault by which a kubelet evicts the pods of its node.
-func pressed(f fault.Fault) func(app.Workload) scenario.Spec {
-	return func(app.Workload) scenario.Spec {
-		return scenario.Spec{
-			Faults: []fault.Fault{f}, Hold: pressure, Promises: []invariant.Invariant{invariant.FailuresEndWithin{Limit: evicted}}, About: 80 * time.Second,
-		}
-	}
+func pressed(after string, f fault.Fault) Disruption {
+	return Disruption{class: Involuntary, after: after, outcome: untilEvicted, limit: evicted, make: func(app.Workload) scenario.Spec {
+		return scenario.Spec{Faults: []fault.Fault{f}, Hold: pressure, About: 80 * time.Second}
+	}}
 }
 
 // away is a component of the cluster that is not there for a time.
-func away(c fault.Component, span time.Duration) func(app.Workload) scenario.Spec {
-	return func(app.Workload) scenario.Spec {
-		return scenario.Spec{Faults: []fault.Fault{fault.ComponentAway{Component: c, For: span}}, Promises: noneFails(), About: span + time.Minute}
-	}
+func away(noun string, c fault.Component, span time.Duration) Disruption {
+	return Disruption{class: unharmed, noun: noun, make: func(app.Workload) scenario.Spec {
+		return scenario.Spec{Faults: []fault.Fault{fault.ComponentAway{Component: c, For: span}}, About: span + time.Minute}
+	}}
 }
 
 // FaultNames are the names of Faults, in order.
 func FaultNames() []string { return slices.Sorted(maps.Keys(Faults)) }
 
-func noneFails() []invariant.Invariant { return []invariant.Invariant{invariant.NoFailedRequests{}} }
+// FaultsOf are the names of the Faults of a class, in order.
+func FaultsOf(c Class) []string {
+	return slices.DeleteFunc(FaultNames(), func(name string) bool { return Faults[name].class != c })
+}

@@ -48,9 +48,7 @@ var (
 
 // Practices are the practices in a workload's manifests, in the order in which they are tried.
 func Practices(a app.App, w app.Workload) (list []Practice) {
-	at := slices.IndexFunc(a.Manifests, func(m app.Manifest) bool {
-		return m.Object.GetKind() == w.Kind() && m.Object.GetName() == w.Name && m.Object.GetNamespace() == a.Namespace
-	})
+	at := manifestOf(a, w)
 	if at < 0 {
 		return nil
 	}
@@ -86,6 +84,13 @@ func Practices(a app.App, w app.Workload) (list []Practice) {
 		})
 	}
 	return append(list, budgets(a, w)...)
+}
+
+// manifestOf is the index of a workload's manifest; negative: there is none.
+func manifestOf(a app.App, w app.Workload) int {
+	return slices.IndexFunc(a.Manifests, func(m app.Manifest) bool {
+		return m.Object.GetKind() == w.Kind() && m.Object.GetName() == w.Name && m.Object.GetNamespace() == a.Namespace
+	})
 }
 
 // budgets are the disruption budgets that select the workload's pods.

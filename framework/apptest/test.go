@@ -19,7 +19,8 @@ type Test struct {
 	App    app.App
 	Probes []Probe
 	// Faults are names of the table Faults; none: those of DefaultFaults.
-	Faults []string
+	Faults   []string
+	Promises Promises
 	// Existing says that the cluster is there already, and may have what the application does not bring.
 	Existing bool
 }
@@ -114,24 +115,22 @@ func (t Test) probed() map[string][]Probe {
 
 // scenario is one fault in one workload. All probes send their requests, because a workload may need another.
 func (t Test) scenario(w app.Workload, name string, probes []Probe, several bool) (scenario.Spec, error) {
-	s := Faults[name].scenario(w)
+	d := Faults[name]
+	s := d.make(w)
 	s.Name = suite + "/" + name
 	if several {
 		s.Name += "-" + w.Name
 	}
 	s.About = cmp.Or(s.About, time.Minute)
-	s.Claim = fmt.Sprintf("%s of %s %s is invisible to clients", Faults[name].noun, w.Kind(), w.Name)
-	if s.claim != "" {
-		s.Claim = fmt.Sprintf(s.claim, w.Kind()+" "+w.Name)
-	}
-	return t.under(s.Spec, w, probes)
+	s.Claim = d.claim(w, t.promise(&s, d.class, d.limit, probes))
+	return t.under(s, w, probes)
 }
 
 // under is a scenario with the application, whose faults are in one workload.
 func (t Test) under(s scenario.Spec, w app.Workload, probes []Probe) (scenario.Spec, error) {
-	s.Cluster, s.App, s.Tested, s.Steady = cluster, &t.App, w.Name, steady
+	s.Cluster, s.App, s.Tested, s.Steady = cluster, &t.App, w.Name, max(s.Steady, steady)
 	s.Load = Lanes(probes, DefaultRate)
-	s.Fronts, s.Notes = t.fronts(probes), slices.Concat(t.Notes(w, probes), t.App.Notes, t.Findings().Notes())
+	s.Fronts, s.Notes = t.fronts(probes), slices.Concat(s.Notes, t.Notes(w, probes), t.App.Notes, t.Findings().Notes())
 	spec := s.WithDefaults()
 	return spec, spec.Validate()
 }

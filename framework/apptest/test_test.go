@@ -1,7 +1,6 @@
 package apptest_test
 
 import (
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -201,93 +200,6 @@ func TestPracticesHaveTheirLines(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("practices (-want +got):\n%s", diff)
-	}
-}
-
-// Each scenario lacks one practice, and has all others.
-func TestAblationTakesAwayOnePracticeAtATime(t *testing.T) {
-	a, _ := read(t, careful)
-	test := apptest.Test{App: a, Probes: []apptest.Probe{apptest.OfURL("http://web/", 0)}}
-	specs, list, err := test.Ablate(2)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var names []string
-	for _, s := range specs {
-		names = append(names, s.Name)
-		text, sleeps, probes := "", 0, 0
-		for _, m := range s.App.Manifests {
-			raw, err := m.Object.MarshalJSON()
-			if err != nil {
-				t.Fatal(err)
-			}
-			text += string(raw)
-		}
-		sleeps, probes = strings.Count(text, "preStop"), strings.Count(text, "readinessProbe")
-		switch {
-		case strings.HasPrefix(s.Name, "ablate/prestop"):
-			if sleeps != 0 || probes != 1 {
-				t.Errorf("%s: %d preStop hooks and %d readiness probes", s.Name, sleeps, probes)
-			}
-		case strings.HasPrefix(s.Name, "ablate/replicas"):
-			if s.App.Workloads[0].Replicas != 1 || sleeps != 1 {
-				t.Errorf("%s: %d replicas", s.Name, s.App.Workloads[0].Replicas)
-			}
-		case strings.HasPrefix(s.Name, "ablate/budget"):
-			if strings.Contains(text, "PodDisruptionBudget") || probes != 1 {
-				t.Errorf("%s has a budget", s.Name)
-			}
-		}
-		if mutant := strings.HasPrefix(s.Name, "ablate/"); mutant != (s.Mutant != nil) || mutant && (!s.Mutant.ByChance || s.Mutant.Twin == "") {
-			t.Errorf("%s: mutant %+v", s.Name, s.Mutant)
-		}
-	}
-	want := []string{
-		"app/rollout", "app/drain",
-		"ablate/prestop-web-1", "ablate/prestop-web-2", "ablate/readiness-web-1", "ablate/readiness-web-2", "ablate/surge-web-1", "ablate/surge-web-2",
-		"ablate/replicas-web-1", "ablate/replicas-web-2", "ablate/budget-web-1", "ablate/budget-web-2",
-	}
-	if diff := cmp.Diff(want, names); diff != "" {
-		t.Errorf("scenarios (-want +got):\n%s", diff)
-	}
-	if len(list) != 5 {
-		t.Errorf("%d ablations, want 5", len(list))
-	}
-}
-
-func TestNothingToTakeAwayIsSaid(t *testing.T) {
-	a, _ := read(t, strings.Replace(manifests, "replicas: 3", "replicas: 1", 1))
-	test := apptest.Test{App: a, Probes: []apptest.Probe{apptest.OfURL("http://web/", 0)}}
-	if _, _, err := test.Ablate(1); err == nil || !strings.Contains(err.Error(), "there is nothing to take away") {
-		t.Errorf("error %v", err)
-	}
-}
-
-func TestTheTableSaysWhatEachPracticeIsWorth(t *testing.T) {
-	lost := []json.RawMessage{json.RawMessage(`{"kind":"NoFailedRequests","outcome":"violated"}`)}
-	file := history.RunFile{Scenarios: []history.ScenarioResult{
-		{Name: "app/rollout", Outcome: "held"}, {Name: "app/drain", Outcome: "unknown"},
-		{Name: "a-1", Outcome: "held", Verdicts: lost}, {Name: "a-2", Outcome: "held"}, {Name: "a-3", Outcome: "unknown", Verdicts: lost},
-		{Name: "b-1", Outcome: "held"}, {Name: "c-1", Outcome: "unknown"},
-	}}
-	ablation := func(place, twin string, without ...string) apptest.Ablation {
-		return apptest.Ablation{Practice: apptest.Practice{Place: place, Removed: "the hook"}, Twin: twin, Without: without}
-	}
-	table := apptest.Table([]apptest.Ablation{
-		ablation("web.yaml:1", "app/rollout", "a-1", "a-2", "a-3"), ablation("web.yaml:2", "app/rollout", "b-1"),
-		ablation("web.yaml:3", "app/rollout", "c-1"), ablation("web.yaml:4", "app/drain", "b-1"),
-	}, file)
-	for line, want := range map[string]string{
-		"web.yaml:1": "requests were lost in 1 of 2", "web.yaml:2": "not noticed in 1 of 1",
-		"web.yaml:3": "not known: no run without it could be judged", "web.yaml:4": "not known: with it, app/drain was unknown",
-	} {
-		found := false
-		for row := range strings.Lines(table) {
-			found = found || strings.Contains(row, line) && strings.Contains(row, want)
-		}
-		if !found {
-			t.Errorf("no row of %s with %q in\n%s", line, want, table)
-		}
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 
 	"github.com/holdfast-ha/holdfast/framework/appcheck"
@@ -28,22 +29,29 @@ func (t Test) Upgrade(name string, of scenario.Spec) (scenario.Spec, error) {
 		return scenario.Spec{}, errors.New("no probe reaches a Deployment or StatefulSet of the application")
 	}
 	w := t.App.Workloads[at]
-	s := scenario.Spec{Name: name, Faults: slices.Clone(of.Faults), Promises: noneFails(), About: of.About}
+	s := scenario.Spec{Name: name, Faults: slices.Clone(of.Faults), About: of.About}
 	for i, f := range s.Faults {
 		if f == (fault.RevertImmediately{Fault: fault.Drain{}}) {
 			s.Faults[i] = fault.RevertImmediately{Fault: fault.TryDrain{For: drainLimit}} // the application may not fit on what is left
 		}
 	}
-	s.Claim = fmt.Sprintf("upgrading the cluster of %s %s to the next version of Kubernetes, node by node, is invisible to clients", w.Kind(), w.Name)
 	if slices.ContainsFunc(t.App.Manifests, func(m app.Manifest) bool { return m.Object.GetKind() == "PodDisruptionBudget" }) {
 		s.Promises = append(s.Promises, invariant.BudgetHonoured{})
+	}
+	const how = "to the next version of Kubernetes, node by node"
+	s.Claim = fmt.Sprintf("upgrading the cluster of %s %s %s, is invisible to clients", w.Kind(), w.Name, how)
+	if promised := t.promise(&s, Voluntary, 0, t.Probes); promised != "" {
+		s.Claim = fmt.Sprintf("while the cluster of %s %s is upgraded %s, %s", w.Kind(), w.Name, how, promised)
 	}
 	return t.under(s, w, t.Probes)
 }
 
-// Digest is different for tests of other objects, or with other probes. What a chart and holdfast make by chance does not count.
+// Digest is different for tests of other objects, or with other probes or promises. What a chart and holdfast make by chance does not count.
 func (t Test) Digest() string {
 	said := []any{t.Probes}
+	if !reflect.ValueOf(t.Promises).IsZero() {
+		said = append(said, t.Promises)
+	}
 	for _, m := range t.App.All() {
 		switch {
 		case m.Source == appcheck.Generated: // with other values each time

@@ -57,6 +57,8 @@ func (f *runningFlags) validate(own certifyFlags) error {
 		return errors.New("--upgrade with --from, --to or --plant: the cluster is there already, and the command decides what it becomes")
 	case len(f.urls) == 0 && own.app == "":
 		return errors.New("--upgrade without requests: name a URL with --url, or a holdfast.yaml with probes with --app")
+	case f.cluster.Beside() != "":
+		return fmt.Errorf("%s with --upgrade: the command's kubectl would use the cluster of the context; make a context for this cluster", f.cluster.Beside())
 	case f.recover <= 0:
 		return fmt.Errorf("--recover %s: want a time", f.recover)
 	}

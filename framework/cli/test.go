@@ -50,9 +50,15 @@ before anything is created: Secrets that nobody creates, nodes and kinds that it
 If a promise is broken, the report names the cause, and the patch that takes it away if there is one. With --fix the patch is applied
 to the copy in the cluster, and the same is done again: cured, or not.
 
+No request fails during a rollout, a drain, a deletion or scaling. After a loss only the requests to the lost pods fail, until Kubernetes
+must have noticed. In holdfast.yaml, promises says otherwise: for each class of faults, and for a probe by its name. What is weaker than the
+default stands in each verdict.
+
 With --ablate, the good practices in the manifests are taken away one by one, each under the fault that it is for: preStop hook, probes,
-strategy, grace period, spread constraints, affinity, replicas, disruption budget. The table at the end says what happened without each.
-It is advice, and never a failure.
+strategy, grace period, spread constraints, affinity, replicas, disruption budget, and retries at the front door (Traefik, ingress-nginx,
+HTTPRoute, Istio, and the configuration of HAProxy or nginx in a ConfigMap). A table at the end says what happened without each. Where a
+promise was broken, each patch that the audit proposes is tried in the same way, and a second table says what happened with it. It is
+advice, and never a failure.
 
 With --watch, the cluster stays. When the manifests, the file or an image archive changes, the test runs again on it, until Ctrl-C.
 
@@ -130,10 +136,10 @@ const defaultTimes = 3
 
 // scenariosOfTest are what a test runs, and what it does not test.
 type scenariosOfTest struct {
-	test      apptest.Test
-	specs     []scenario.Spec
-	untested  []app.Workload
-	ablations []apptest.Ablation
+	test     apptest.Test
+	specs    []scenario.Spec
+	untested []app.Workload
+	tried    *apptest.Trial // by an ablation; nil: there is none
 }
 
 // scenarios reads the manifests and makes the scenarios.
@@ -144,7 +150,7 @@ func (f testFlags) scenarios(ctx context.Context) (s scenariosOfTest, err error)
 	s.test.Existing = f.Cluster != ""
 	s.specs, s.untested, err = s.test.Scenarios()
 	if err == nil && f.ablate {
-		s.specs, s.ablations, err = s.test.Ablate(f.times)
+		s.specs, s.tried, err = s.test.Ablate(f.times)
 	}
 	return s, err
 }
@@ -216,13 +222,16 @@ func (f testFlags) runTest(cmd *cobra.Command, version string, chosen scenariosO
 		kept.Use(&settings)
 	}
 	settings.Cure = f.fix
+	if chosen.tried != nil {
+		settings.Further = chosen.tried.Add
+	}
 	settings.Reproduce = func(_, kubernetes string) string { return f.reproduce(settings.Seed, kubernetes) }
 	file, err := run.Scenarios(ctx, settings, chosen.specs)
 	if len(file.Scenarios) == 0 { // no scenario was begun
 		return err
 	}
-	if len(chosen.ablations) > 0 {
-		_, _ = fmt.Fprintln(out, "\n"+apptest.Table(chosen.ablations, file))
+	if chosen.tried != nil {
+		_, _ = fmt.Fprintln(out, "\n"+chosen.tried.Table(file))
 	}
 	return report(out, settings.Dir, file, err)
 }

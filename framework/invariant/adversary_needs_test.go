@@ -290,6 +290,10 @@ func judgedLane(random *rand.Rand, p invariant.Invariant, b *ht.Builder) history
 		if len(p.Lanes) > 0 {
 			return pick(random, p.Lanes...)
 		}
+	case invariant.FewFailedRequests:
+		if len(p.Lanes) > 0 {
+			return pick(random, p.Lanes...)
+		}
 	case invariant.FailuresEndWithin:
 		if len(p.Lanes) > 0 {
 			return pick(random, p.Lanes...)

@@ -29,7 +29,7 @@ var (
 	notHeld      = []verdict.Outcome{verdict.Violated, verdict.Unknown}
 )
 
-var aboutRequests = []string{"NoFailedRequests", "FailuresEndWithin", "AnswersWithin", "QuietWithin"}
+var aboutRequests = []string{"NoFailedRequests", "FewFailedRequests", "FailuresEndWithin", "AnswersWithin", "QuietWithin"}
 
 var aboutObjects = []string{
 	"BudgetHonoured", "Spread", "SpreadTogether", "SpreadTrials", "SpreadWithin", "PerDomain", "RecoversWithin", "ReplacedWithin",
@@ -38,18 +38,18 @@ var aboutObjects = []string{
 
 var attacks = []attack{
 	{"nothing is sent for a second while the fault is on", aboutRequests, standsStill, onlyUnknown},
-	{"nothing is sent on one lane for a second while the fault is on", []string{"NoFailedRequests"}, oneLaneStandsStill, onlyUnknown},
-	{"the victims had answered nothing before", []string{"NoFailedRequests", "FailuresEndWithin"}, avoidsVictims, onlyUnknown},
+	{"nothing is sent on one lane for a second while the fault is on", []string{"NoFailedRequests", "FewFailedRequests"}, oneLaneStandsStill, onlyUnknown},
+	{"the victims had answered nothing before", []string{"NoFailedRequests", "FewFailedRequests", "FailuresEndWithin"}, avoidsVictims, onlyUnknown},
 	{"every victim's failure is blamed on a pod that was not touched", []string{"FailuresEndWithin"}, innocentsFail, notHeld},
 	{"the witness looks eight seconds late, and failures last as much longer", []string{"FailuresEndWithin"}, looksLate, notHeld},
 	{"failures go on until the load ends", []string{"FailuresEndWithin"}, failsOn, onlyViolated},
-	{"a watch of pods hears nothing any more, and does not know it", []string{"NoFailedRequests", "BudgetHonoured", "RecoversWithin",
+	{"a watch of pods hears nothing any more, and does not know it", []string{"NoFailedRequests", "FewFailedRequests", "BudgetHonoured", "RecoversWithin",
 		"ReplacedWithin", "PressureLeaves", "DrainCompletes", "ResizedInPlace"}, deafToPods, notHeld},
 	{"the fault is over before it is undone", slices.Concat(aboutRequests, aboutObjects), overEarly, onlyUnknown},
-	{"the fault is told of before load flows", []string{"NoFailedRequests", "FailuresEndWithin"}, faultBeforeLoad, notHeld},
-	{"the load begins when the fault is over", []string{"NoFailedRequests", "FailuresEndWithin"}, loadAfterFault, notHeld},
-	{"a second of rows is gone, and every count agrees", []string{"NoFailedRequests", "FailuresEndWithin"}, losesASecond, onlyUnknown},
-	{"failures are not supported here", []string{"NoFailedRequests"}, excusedAsNotSupported, onlyViolated},
+	{"the fault is told of before load flows", []string{"NoFailedRequests", "FewFailedRequests", "FailuresEndWithin"}, faultBeforeLoad, notHeld},
+	{"the load begins when the fault is over", []string{"NoFailedRequests", "FewFailedRequests", "FailuresEndWithin"}, loadAfterFault, notHeld},
+	{"a second of rows is gone, and every count agrees", []string{"NoFailedRequests", "FewFailedRequests", "FailuresEndWithin"}, losesASecond, onlyUnknown},
+	{"failures are not supported here", []string{"NoFailedRequests", "FewFailedRequests"}, excusedAsNotSupported, onlyViolated},
 	{"two phases change places", slices.Concat(aboutRequests, aboutObjects), phasesSwapped, onlyUnknown},
 }
 

@@ -58,6 +58,18 @@ func (p FailuresEndWithin) limit(run history.Run) time.Duration {
 // Watched implements WatchingInvariant. Where the limit is predicted it is that of the cluster's timings, or of Kubernetes' defaults.
 func (p FailuresEndWithin) Watched() time.Duration { return max(p.Limit, 2*time.Minute) }
 
+// atMost is how long requests may fail, in words. A limit that is looser than the prediction is said to be.
+func (p FailuresEndWithin) atMost(run history.Run) string {
+	predicted := NodeLossLimit(run.Header.Cluster.Timings)
+	switch {
+	case p.Limit == 0:
+		return "at most " + prose.Moment(predicted) + " was predicted"
+	case p.Limit > predicted && run.Header.Cluster.Timings.NodeMonitorGrace > 0:
+		return "at most " + prose.Moment(p.Limit) + " was promised, although " + prose.Moment(predicted) + " is predicted for a lost node"
+	}
+	return "at most " + prose.Moment(p.Limit) + " was promised"
+}
+
 // Needs implements Invariant.
 func (p FailuresEndWithin) Needs() evidence.Needs {
 	return evidence.Needs{Watches: evidence.Ordered, Since: evidence.Undisturbed, Requests: true}
@@ -213,8 +225,8 @@ func (j *failuresEndWithin) held(v verdict.Verdict, lanes []history.Lane, inside
 			untested += fmt.Sprintf("; on %s too few requests opened a connection to test the share", s.Lane)
 		}
 	}
-	return v.Held(missing, "%s%s; the last was sent %s after %s, and at most %s was predicted; %s",
-		worst, untested, prose.Moment(worst.Measured), worst.Since.Since(), prose.Moment(j.limit), j.tally.Seen(lanes))
+	return v.Held(missing, "%s%s; the last was sent %s after %s, and %s; %s",
+		worst, untested, prose.Moment(worst.Measured), worst.Since.Since(), j.promise.atMost(j.facts.Record), j.tally.Seen(lanes))
 }
 
 func (j *failuresEndWithin) endedLate(v verdict.Verdict, outside *failures.Failures, lanes []history.Lane, missing verdict.Missing) verdict.Verdict {
@@ -223,12 +235,15 @@ func (j *failuresEndWithin) endedLate(v verdict.Verdict, outside *failures.Failu
 	for _, o := range j.sorter.Outages {
 		if first.Done >= o.From {
 			since := o.Before(first.Sent)
-			where = fmt.Sprintf("%s after %s, and at most %s was predicted",
-				prose.Moment(first.Sent-since.Earliest()), since.Since(), prose.Moment(j.limit))
+			where = fmt.Sprintf("%s after %s, and %s", prose.Moment(first.Sent-since.Earliest()), since.Since(), j.promise.atMost(j.facts.Record))
 		}
 	}
-	return v.Violated(missing, "%s failed outside the predicted time; the first was sent at %s on %s: %s, %s",
-		prose.Count(outside.Total, "request"), prose.Moment(first.Sent), first.Lane, first.Outcome, where)
+	of := "predicted"
+	if j.promise.Limit > 0 {
+		of = "promised"
+	}
+	return v.Violated(missing, "%s failed outside the %s time; the first was sent at %s on %s: %s, %s",
+		prose.Count(outside.Total, "request"), of, prose.Moment(first.Sent), first.Lane, first.Outcome, where)
 }
 
 func (j *failuresEndWithin) hitOthers(v verdict.Verdict, innocent *failures.Failures, lanes []history.Lane, missing verdict.Missing) verdict.Verdict {

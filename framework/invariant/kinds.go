@@ -15,6 +15,7 @@ import (
 // kinds are the promises that a record can hold, by the names of their types. A new promise needs a line here.
 var kinds = map[string]func(json.RawMessage) (Invariant, error){
 	"NoFailedRequests":  decode[NoFailedRequests],
+	"FewFailedRequests": decode[FewFailedRequests],
 	"FailuresEndWithin": decode[FailuresEndWithin],
 	"BudgetHonoured":    decode[BudgetHonoured],
 	"DrainBlocked":      decode[DrainBlocked],

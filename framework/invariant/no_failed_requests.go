@@ -2,11 +2,9 @@ package invariant
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
-	"github.com/holdfast-ha/holdfast/framework/analysis/failures"
 	"github.com/holdfast-ha/holdfast/framework/analysis/requests"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/prose"
@@ -50,59 +48,30 @@ func (p NoFailedRequests) NamesCauses() bool { return true }
 
 // Requests implements RequestInvariant.
 func (p NoFailedRequests) Requests(f *evidence.Run, t *requests.Stats) RequestCheck {
-	return &noFailedRequests{promise: p, facts: f, tally: t, failures: failures.NewFailures(f)}
+	return &noFailedRequests{promise: p, failing: newFailing(p.Lanes, f, t)}
 }
 
 type noFailedRequests struct {
-	promise  NoFailedRequests
-	facts    *evidence.Run
-	tally    *requests.Stats
-	failures *failures.Failures
-}
-
-func (j *noFailedRequests) Take(r *history.Request) {
-	switch {
-	case !r.Outcome.Failed():
-	case len(j.promise.Lanes) > 0 && slices.Contains(j.promise.Lanes, r.Lane):
-		j.failures.Add(r)
-	case r.Lane == history.LaneControl:
-		j.failures.AddNoise(r)
-	case len(j.promise.Lanes) == 0:
-		j.failures.Add(r)
-	}
+	promise NoFailedRequests
+	failing
 }
 
 func (j *noFailedRequests) End(missing verdict.Missing) verdict.Verdict {
-	lanes := j.tally.Judged(j.promise.Lanes)
 	disrupted := j.facts.Disruptions()
 	if j.promise.Refused {
 		disrupted.Refusals = j.facts.Refusals()
 	}
-	missing = slices.Concat(missing, j.facts.Disrupted(disrupted),
-		j.tally.Delivered(lanes), j.tally.Reached(lanes))
-	v := verdict.Verdict{}
-	j.tally.Numbers(&v, lanes)
-	j.tally.VictimNumbers(&v, lanes)
-	disrupted.Numbers(&v)
-	v.Measure("failed", float64(j.failures.Total))
+	v, c := j.count(disrupted, missing)
 	v.AtMost("failed", 0)
-	blamed, noise := j.failures.Blamed()
-	noise.Numbers(&v)
-	v.Measure(requests.DoubtsNumber, float64(len(missing)))
-	v.Measure(requests.StarvedNumber, float64(len(j.tally.Starved(lanes))))
-	v.Measure(requests.ExcusedNumber, float64(noise.Total))
-	if line := j.tally.PerWorker(lanes); line != "" {
-		v.Support(line)
-	}
 	switch {
-	case blamed.Total > 0:
-		return blamed.Violate(v, j.tally, lanes, noise.Doubt(missing, j.failures.Total))
-	case noise.Total > 0:
-		return v.Unknown(noise.Doubt(missing, noise.Total))
+	case c.blamed.Total > 0:
+		return c.blamed.Violate(v, j.tally, c.lanes, c.noise.Doubt(c.missing, j.failures.Total))
+	case c.noise.Total > 0:
+		return v.Unknown(c.noise.Doubt(c.missing, c.noise.Total))
 	}
-	parts := make([]string, len(lanes))
+	parts := make([]string, len(c.lanes))
 	worst := 0.0
-	for i, lane := range lanes {
+	for i, lane := range c.lanes {
 		n := j.tally.Requests(lane)
 		parts[i] = fmt.Sprintf("0 of %d on %s", n, lane)
 		worst = max(worst, stats.UpperBound95(n))
@@ -110,22 +79,8 @@ func (j *noFailedRequests) End(missing verdict.Missing) verdict.Verdict {
 		v.Support(fmt.Sprintf("%s: 0 of %d failed; with 95 %% confidence fewer than %s of such requests fail, if they are independent",
 			lane, n, prose.Percent(stats.UpperBound95(n))))
 	}
-	v.Support(j.tally.VictimLines(lanes)...)
-	j.inFlight(&v, lanes)
-	return v.Held(missing, "no request failed (%s) through %s; 95 %% upper bound %s if requests are independent; %s",
-		strings.Join(parts, ", "), disrupted, prose.Percent(worst), j.tally.Seen(lanes))
-}
-
-// inFlight describes how many requests were in flight during each fault.
-func (j *noFailedRequests) inFlight(v *verdict.Verdict, lanes []history.Lane) {
-	for i, fault := range j.facts.Faults {
-		var n uint64
-		for _, lane := range lanes {
-			if l := j.tally.Find(lane); l != nil {
-				n += l.InFlight[i]
-			}
-		}
-		v.Support(fmt.Sprintf("%s while %s was on, from %s to %s", prose.Count(n, "request"), fault.Name,
-			prose.Moment(fault.Injecting.At), prose.Moment(fault.Healed.At)))
-	}
+	v.Support(j.tally.VictimLines(c.lanes)...)
+	j.inFlight(&v, c.lanes)
+	return v.Held(c.missing, "no request failed (%s) through %s; 95 %% upper bound %s if requests are independent; %s",
+		strings.Join(parts, ", "), disrupted, prose.Percent(worst), j.tally.Seen(c.lanes))
 }

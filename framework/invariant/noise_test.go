@@ -163,7 +163,7 @@ func TestNoiseAfterAnOutage(t *testing.T) {
 	p := invariant.FailuresEndWithin{Limit: second}
 	late := func() *ht.Builder { return givenUp(history.TimeoutResponse) }
 	check(t, late().Run(), p, verdict.Violated, 20*second,
-		"20 requests failed outside the predicted time; the first was sent at 20s on fresh: timeout-response, 4.028s after the victims of drain one worker had last answered, and at most 1s was predicted")
+		"20 requests failed outside the promised time; the first was sent at 20s on fresh: timeout-response, 4.028s after the victims of drain one worker had last answered, and at most 1s was promised")
 	check(t, heard(late(), 21100*ms, history.Noise{Of: ht.Worker, Pause: second}).Run(), p, verdict.Unknown, 0,
 		"no verdict: 20 of 20 failures may be the harness's own noise: worker-0 stood still for 1s within the second before 21.1s")
 }

@@ -24,6 +24,7 @@ import (
 func strict() []invariant.Invariant {
 	return append(everything(),
 		invariant.NoFailedRequests{Lanes: []history.Lane{history.LaneControl, history.LaneFresh}},
+		invariant.FewFailedRequests{AtMost: 3}, invariant.FewFailedRequests{Lanes: []history.Lane{history.LaneFresh}, Share: 0.5},
 		invariant.FailuresEndWithin{Lanes: []history.Lane{history.LaneFresh}, Limit: 3 * second, Service: "backend"},
 		invariant.BudgetHonoured{Budget: "backend", MustRefuse: true, AtLeast: 5, Workload: "backend"},
 		invariant.Spread{Workload: "backend", TopologyKey: ht.HostLabel, Max: 1},

@@ -76,8 +76,8 @@ func TestFailuresNobodyCanPlace(t *testing.T) {
 		{"late, by no timings", fails(noTimings(killed()), 16*second, 24*second), p, verdict.Unknown, 0,
 			"no verdict: the record lacks the timings after which its cluster notices a lost node"},
 		{"late, by a limit of its own", fails(noTimings(killed()), 16*second, 24*second), invariant.FailuresEndWithin{Limit: 3 * second},
-			verdict.Violated, 19010 * ms, "67 requests failed outside the predicted time; the first was sent at 19.01s on fresh: timeout-connect, " +
-				"3.028s after the victims of kill one worker had last answered, and at most 3s was predicted"},
+			verdict.Violated, 19010 * ms, "67 requests failed outside the promised time; the first was sent at 19.01s on fresh: timeout-connect, " +
+				"3.028s after the victims of kill one worker had last answered, and at most 3s was promised"},
 
 		{"more than the share that is not known", refused().Gap("endpointslices", 15*second, 15600*ms), p, verdict.Unknown, 0,
 			"no verdict: the watch of endpointslices had a gap from 15s to 15.6s: the watch broke off (and 2 more reasons)"},
@@ -111,10 +111,10 @@ func TestTwoOutages(t *testing.T) {
 	checkAll(t, []sample{
 		{"held", apart(22100*ms, 24500*ms), p, verdict.Held, 0,
 			"96 of 478 requests (20.1 %) failed on fresh during the outage of kill another; the victims had 1 of 5 endpoints of backend, 20 %, " +
-				"which with sampling error allows 125; the last was sent 1.998s after the victims of kill another had last answered, and at most 2s was predicted" + noneMissed},
+				"which with sampling error allows 125; the last was sent 1.998s after the victims of kill another had last answered, and at most 2s was promised" + noneMissed},
 		{"between them", apart(20*second, 20030*ms), p, verdict.Violated, 20010 * ms,
-			"1 request failed outside the predicted time; the first was sent at 20.01s on fresh: timeout-connect, " +
-				"4.028s after the victims of kill one worker had last answered, and at most 2s was predicted"},
+			"1 request failed outside the promised time; the first was sent at 20.01s on fresh: timeout-connect, " +
+				"4.028s after the victims of kill one worker had last answered, and at most 2s was promised"},
 	})
 }
 

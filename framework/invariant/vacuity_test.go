@@ -47,6 +47,7 @@ func kept() map[string]goodRecord {
 	}
 	return map[string]goodRecord{
 		"NoFailedRequests":  {invariant.NoFailedRequests{}, ht.Healthy},
+		"FewFailedRequests": {invariant.FewFailedRequests{AtMost: 3}, ht.Healthy},
 		"FailuresEndWithin": {invariant.FailuresEndWithin{}, ht.Healthy},
 		"BudgetHonoured":    {invariant.BudgetHonoured{}, ht.Healthy},
 		"DrainBlocked":      {invariant.DrainBlocked{}, blocked},

@@ -49,7 +49,7 @@ var drainCure = cure{rules: []string{"budget-blocks-drains", "single-replica"}, 
 // Remedies are the changes that take away the causes of broken promises: fixes that the audit found for the workload under test, or
 // advice. A record without an audit of its workload has none.
 func Remedies(run history.Run, verdicts []verdict.Verdict) (list []Remedy) {
-	found := audited(run)
+	found := Audited(run)
 	if found == nil {
 		return nil
 	}
@@ -83,8 +83,8 @@ func (c cure) why() string {
 	return "requests were " + c.cause.Words()
 }
 
-// audited are the findings of the first audit of a record; nil: there was none.
-func audited(run history.Run) []history.Finding {
+// Audited are the findings of the first audit of a record; nil: there was none.
+func Audited(run history.Run) []history.Finding {
 	for _, e := range run.Events {
 		if e.Audit != nil {
 			return e.Audit.Findings

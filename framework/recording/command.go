@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/poll"
 	"github.com/holdfast-ha/holdfast/framework/prose"
 )
 
@@ -57,18 +56,22 @@ func run(ctx context.Context, command, environ []string, io Streams) error {
 	return nil
 }
 
-// Wait is a body that does nothing for some time, or until a signal ends it if the time is zero.
+// Wait is a body that does nothing for some time, or until a signal ends it if the time is zero. A record that can no longer be written ends it, too.
 func Wait(span time.Duration) Body {
 	return func(ctx context.Context, s *Session) error {
-		if span == 0 {
-			<-ctx.Done()
-			return nil
+		var over <-chan time.Time
+		if span > 0 {
+			timer := time.NewTimer(span)
+			defer timer.Stop()
+			over = timer.C
 		}
-		err := poll.Pass(ctx, span)
-		if ctx.Err() != nil {
-			return nil // a signal ends the recording as the time does
+		select {
+		case <-over:
+		case <-ctx.Done(): // a signal ends the recording as the time does
+		case <-s.board.Broken(): // what happens from now on proves nothing
+			return s.board.Err()
 		}
-		return err
+		return nil
 	}
 }
 

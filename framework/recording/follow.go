@@ -74,9 +74,13 @@ func versionOf(ctx context.Context, client kubernetes.Interface) string {
 // tell says how the recording goes, and at once when a load has ended before its time.
 func (s *Session) tell(ctx context.Context) {
 	began := time.Now()
-	next := began.Add(tellEvery)
+	next, broken := began.Add(tellEvery), false
 	for poll.Pass(ctx, time.Second) == nil {
 		s.yielded()
+		if err := s.board.Err(); err != nil && !broken { // a command goes on: it must not end half done because of us
+			broken = true
+			s.Say("  nothing is recorded any more: %v", err)
+		}
 		if now := time.Now(); now.After(next) {
 			next = now.Add(tellEvery)
 			s.Say("  recorded for %s: %s ended%s", time.Since(began).Round(time.Second), prose.Count(s.board.ended(), "pod"), s.traffic())

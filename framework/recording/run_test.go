@@ -188,6 +188,26 @@ func TestASignalEndsTheRecording(t *testing.T) {
 	}
 }
 
+// A disk that is full ends a recording that only waits, and never a command.
+func TestARecordThatCannotBeWritten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStaging(t)
+		o, lines := s.options(t)
+		file, err := Record(t.Context(), o, func(ctx context.Context, session *Session) error {
+			if err := session.board.Close(); err != nil { // whatever comes now is refused
+				return err
+			}
+			return session.Step(history.Step{What: history.CommandStep}, func() error { return poll.Pass(ctx, 10*time.Second) })
+		})
+		if err == nil || file.Outcome == "held" {
+			t.Errorf("outcome %q, %v", file.Outcome, err)
+		}
+		if !lines.has("nothing is recorded any more") {
+			t.Errorf("said %q", lines.lines)
+		}
+	})
+}
+
 // A workload that does not settle ends no recording: the record shows that it has not.
 func TestWhatDoesNotSettleIsRecorded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

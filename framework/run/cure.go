@@ -2,12 +2,10 @@ package run
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/holdfast-ha/holdfast/framework/audit"
 	"github.com/holdfast-ha/holdfast/framework/judge"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
@@ -58,15 +56,32 @@ func cured(broken, again result, rules, name string) string {
 // withFixes is the same scenario of the application with the fixes of some remedies.
 func withFixes(s scenario.Spec, remedies []judge.Remedy) (fixed scenario.Spec, rules []string, err error) {
 	steps, rules := judge.Fixes(remedies)
-	for _, raw := range steps {
-		var step audit.Step
-		if err := json.Unmarshal(raw, &step); err != nil {
-			return s, nil, err
-		}
-		s.Fix = append(s.Fix, step)
+	fixed, err = s.Fixed(steps)
+	if err != nil {
+		return s, nil, err
 	}
-	s.Lot = s.Name
-	s.Name += curedSuffix
-	s.Claim = "with " + strings.Join(rules, ", ") + " mended, " + s.Claim
-	return s, rules, nil
+	fixed.Name += curedSuffix
+	fixed.Claim = "with " + strings.Join(rules, ", ") + " mended, " + s.Claim
+	return fixed, rules, nil
+}
+
+// further runs the scenarios that are made of a judged one and of what the audit found in its workload.
+func (r *runner) further(ctx context.Context, s scenario.Spec, found result) {
+	if r.settings.Further == nil || found.outcome == "" || found.err != nil {
+		return
+	}
+	more, err := r.settings.Further(s, found.outcome, found.findings)
+	if err != nil {
+		r.settings.Progress.Note("  " + err.Error())
+		return
+	}
+	for range more {
+		r.settings.Progress.more()
+	}
+	for _, one := range more {
+		if ctx.Err() != nil || r.stop != nil {
+			return
+		}
+		r.one(ctx, one)
+	}
 }

@@ -168,6 +168,7 @@ func (r *runner) takeTurn(ctx context.Context, s scenario.Spec) (_ result, ran b
 	}
 	found := r.one(ctx, s)
 	r.cure(ctx, s, found)
+	r.further(ctx, s, found)
 	return found, true
 }
 

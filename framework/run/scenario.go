@@ -56,6 +56,8 @@ type result struct {
 	err     error // the harness failed before anything could be judged
 	// remedies are what takes away why a promise was broken.
 	remedies []judge.Remedy
+	// findings are what the audit found in the workload of a user's application.
+	findings []history.Finding
 	// unsupported is set if the environment cannot run the scenario. Why is the reason, and there is no outcome.
 	unsupported bool
 	// interrupted is set if the scenario was not run to its end. Why is where it ended, and there is no outcome.
@@ -245,7 +247,7 @@ func (r *runner) judge(s scenario.Spec, dir string, recordErr error) result {
 	}
 	r.where = recorded.Interrupted()
 	out := r.keep(s, judge.FoundBy(recorded, verdicts), nil)
-	out.remedies = judge.Remedies(recorded, verdicts)
+	out.remedies, out.findings = judge.Remedies(recorded, verdicts), judge.Audited(recorded)
 	return out
 }
 

@@ -10,6 +10,8 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/hold"
 	"github.com/holdfast-ha/holdfast/framework/interrupt"
+	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 	"github.com/holdfast-ha/holdfast/workloads"
 )
 
@@ -64,7 +66,10 @@ type Settings struct {
 	LeaveBroken bool
 	// Cure runs a scenario again, with the same random choices, after its remedies were applied, if a promise was broken and there are
 	// remedies.
-	Cure     bool
+	Cure bool
+	// Further returns scenarios that run after a judged one, made of its outcome and of what the audit found in its workload; nil: none. They
+	// are not among the chosen ones.
+	Further  func(of scenario.Spec, outcome verdict.Outcome, found []history.Finding) ([]scenario.Spec, error)
 	Progress *Progress
 	// Judged is called after the result of a judged scenario is in run.json; nil: no call.
 	Judged func()

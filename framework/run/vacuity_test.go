@@ -176,7 +176,7 @@ func retold(events []history.Event) history.Run {
 
 // promised are kinds of promises that are held of a healthy record.
 var promised = []invariant.Invariant{
-	invariant.NoFailedRequests{}, invariant.AnswersWithin{}, invariant.FailuresEndWithin{}, invariant.BudgetHonoured{}, invariant.DrainCompletes{},
+	invariant.NoFailedRequests{}, invariant.FewFailedRequests{AtMost: 3}, invariant.AnswersWithin{}, invariant.FailuresEndWithin{}, invariant.BudgetHonoured{}, invariant.DrainCompletes{},
 	invariant.Spread{TopologyKey: ht.ZoneLabel, Max: 1}, invariant.RecoversWithin{Limit: 30 * time.Second}, invariant.QuietWithin{Limit: 3 * time.Second},
 }
 

@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"regexp"
@@ -114,6 +115,20 @@ func (s Spec) WithDefaults() Spec {
 		s.About = 45 * time.Second
 	}
 	return s
+}
+
+// Fixed is the scenario with the steps of fixes applied to its application, each as JSON of an audit.Step, and with the random choices that it
+// has without them.
+func (s Spec) Fixed(steps []json.RawMessage) (Spec, error) {
+	s.Fix, s.Lot = nil, s.Name
+	for _, raw := range steps {
+		var step audit.Step
+		if err := json.Unmarshal(raw, &step); err != nil {
+			return s, fmt.Errorf("read the fix: %w", err)
+		}
+		s.Fix = append(s.Fix, step)
+	}
+	return s, nil
 }
 
 // Suite is the part of the name before the slash.

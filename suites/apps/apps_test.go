@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -65,8 +66,9 @@ var found = []struct {
 // keptConnections are the scenarios in which several nginx end.
 var keptConnections = []string{"app/rollout"}
 
-// few is how many requests are on connections that are closed at that moment. 1 of 2,665 was seen.
-const few = 3
+// few is how many requests may be on connections that are closed at that moment: a rollout and its rollback end six pods. 1 of 2,665 was seen on an
+// idle machine, and 5 of 4,481 on a busy one.
+const few = 6
 
 // byChance reports whether no more than a few requests broke the promises.
 func byChance(t *testing.T, r history.ScenarioResult) bool {
@@ -139,13 +141,22 @@ var carries = map[string]map[string]bool{
 	"nginx-careful": {"prestop-web": true, "readiness-web": false, "spread-web": false, "budget-web": false},
 }
 
-// What an ablation finds agrees with what is known of the mutants.
+// What an ablation finds agrees with what is known of the mutants. What it finds of a practice is advice, and no failure: the exit code is that of
+// the scenarios with all practices.
 func TestAblationAgreesWithTheMutants(t *testing.T) {
 	for folder, practices := range carries {
 		t.Run(folder, func(t *testing.T) {
 			results, code := tested(t, filepath.Join(folder, "holdfast.yaml"), "--ablate", "--times", "1")
-			if code != 0 {
-				t.Errorf("exit code %d: an ablation is advice, and never a failure", code)
+			want := 0
+			for _, r := range results {
+				if strings.HasPrefix(r.Name, "app/") && r.Outcome != "held" {
+					if want = 1; !byChance(t, r) {
+						t.Errorf("%s: %s", r.Name, r.Outcome)
+					}
+				}
+			}
+			if code != want {
+				t.Errorf("exit code %d, want %d", code, want)
 			}
 			for practice, want := range practices {
 				at := slices.IndexFunc(results, func(r history.ScenarioResult) bool { return r.Name == "ablate/"+practice+"-1" })
@@ -156,6 +167,19 @@ func TestAblationAgreesWithTheMutants(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// What an ablation adds is what --fix applies: a preStop sleep cures the rollout of an nginx that has none, but for kept connections. The rollout
+// without it is still a broken promise.
+func TestAblationTriesWhatTheAuditProposes(t *testing.T) {
+	results, code := tested(t, filepath.Join("nginx", "holdfast.yaml"), "--ablate", "--times", "1")
+	if code != 1 {
+		t.Errorf("exit code %d, want 1", code)
+	}
+	at := slices.IndexFunc(results, func(r history.ScenarioResult) bool { return r.Name == "add/no-prestop-web-1" })
+	if at < 0 || results[at].Outcome != "held" && !byChance(t, results[at]) {
+		t.Errorf("with a preStop sleep: %+v", results)
 	}
 }
 

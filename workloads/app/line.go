@@ -19,11 +19,31 @@ func (m Manifest) Place(path ...any) string {
 	return fmt.Sprintf("%s:%d", m.Source, line)
 }
 
+// PlaceInText is where a line of a text of several lines is written, such as that of a file in a ConfigMap; n counts the lines from 0. Where the
+// lines are not written as they are, it is the place of the text.
+func (m Manifest) PlaceInText(n int, path ...any) string {
+	if _, value := m.find(path); value != nil && value.Style == yaml.LiteralStyle {
+		return fmt.Sprintf("%s:%d", m.Source, value.Line+1+n) // after the line with the bar
+	}
+	return m.Place(path...)
+}
+
 // line is the line of a field, counted from 1; 0: unknown.
 func (m Manifest) line(path []any) int {
+	switch key, value := m.find(path); {
+	case key != nil:
+		return key.Line
+	case value != nil:
+		return value.Line
+	}
+	return 0
+}
+
+// find is a field in the manifest's source; see the function of that name.
+func (m Manifest) find(path []any) (key, value *yaml.Node) {
 	file, err := os.Open(m.Source)
 	if err != nil {
-		return 0
+		return nil, nil
 	}
 	defer file.Close() //nolint:errcheck // opened for reading only
 	documents := yaml.NewDecoder(file)
@@ -31,18 +51,11 @@ func (m Manifest) line(path []any) int {
 		var document yaml.Node
 		switch err := documents.Decode(&document); {
 		case err != nil: // io.EOF among others
-			return 0
+			return nil, nil
 		case len(document.Content) == 0 || !m.is(document.Content[0]):
 			continue
 		}
-		key, value := find(document.Content[0], path)
-		switch {
-		case key != nil:
-			return key.Line
-		case value != nil:
-			return value.Line
-		}
-		return 0
+		return find(document.Content[0], path)
 	}
 }
 

@@ -149,8 +149,8 @@ func remember(seconds map[history.Offset]bool, at history.Offset) {
 	}
 }
 
-// of is the number of failed requests of a lane.
-func (l *Failures) of(lane history.Lane) (n uint64) {
+// Of is the number of failed requests of a lane.
+func (l *Failures) Of(lane history.Lane) (n uint64) {
 	for key, failed := range l.groups {
 		if key.lane == lane {
 			n += failed
@@ -168,7 +168,7 @@ func (l *Failures) Evidence(t *requests.Stats, lanes []history.Lane) (lines []st
 	lines = append(lines, l.Attributed().Evidence(l.Groups.Timelines)...)
 	lines = append(lines, l.noiseLine()...)
 	for _, lane := range lanes {
-		if n := l.of(lane); n > 0 {
+		if n := l.Of(lane); n > 0 {
 			lines = append(lines, fmt.Sprintf("%s: %d of %d failed: %s", lane, n, t.Requests(lane),
 				outcomes(l.groups, func(k FailureKind) bool { return k.lane == lane })))
 		}
@@ -307,7 +307,7 @@ func (l *Failures) Violate(v verdict.Verdict, t *requests.Stats, lanes []history
 	var parts []string
 	for _, lane := range lanes {
 		all += t.Requests(lane)
-		parts = append(parts, fmt.Sprintf("%d on %s", l.of(lane), lane))
+		parts = append(parts, fmt.Sprintf("%d on %s", l.Of(lane), lane))
 	}
 	v.At = l.first.Sent
 	v.Measure("firstFailureSeconds", l.first.Sent.Seconds())

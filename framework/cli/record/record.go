@@ -133,6 +133,8 @@ func (f *flags) validate(command []string) error {
 		return errors.New("--all-namespaces with --namespace: choose one")
 	case f.span != 0 && len(command) > 0:
 		return errors.New("--for with a command: the recording ends after the command")
+	case len(command) > 0 && f.cluster.Beside() != "":
+		return fmt.Errorf("%s with a command: the command's kubectl would use the cluster of the context; make a context for this cluster", f.cluster.Beside())
 	case f.span < 0 || f.before < 0 || f.recover <= 0 || f.settled <= 0:
 		return errors.New("--for and --before must not be negative, and --recover and --settled must be positive")
 	case f.span > load.MaxDuration && (len(f.urls) > 0 || f.probes != ""):

@@ -45,6 +45,7 @@ contexts: [{name: prod, context: {cluster: c, user: u}}]}`
 		"-A -n shop":                                     "choose one",
 		"--for 1h -- true":                               "the recording ends after the command",
 		"--for -1h":                                      "must not be negative",
+		"--server https://x -- kubectl":                  "would use the cluster of the context",
 		"--rate 0 --url http://web/":                     "want requests a second",
 		"--behind shop/web":                              "no requests are sent",
 		"--behind web --url http://web/":                 "want NAMESPACE/NAME",

@@ -1,0 +1,174 @@
+package apptest
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
+	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/prose"
+	"github.com/holdfast-ha/holdfast/framework/scenario"
+)
+
+// Promises are what is promised of the probes' requests. The zero value has the defaults: no request fails during a voluntary disruption,
+// and after an involuntary one only the victims' share fails, until Kubernetes must have noticed.
+type Promises struct {
+	Each Promise            // of every probe that Of does not name
+	Of   map[string]Promise // by the names of probes: all that is promised of them; nothing of Each is added
+}
+
+// Promise is what is promised of the requests of one probe, in each scenario. Zero fields are the defaults.
+type Promise struct {
+	// Failed is how many requests may fail during a voluntary disruption.
+	Failed Allowance
+	// SlowerBy is how much longer than before the disruption an answer may take during a voluntary one; 0: nothing is promised of that.
+	SlowerBy time.Duration
+	// EndsWithin is how long after the victims of an involuntary disruption have last answered requests may fail; 0: the predicted time.
+	EndsWithin time.Duration
+}
+
+// Allowance is a number of requests, or a share of them in place of the number.
+type Allowance struct {
+	AtMost int
+	Share  float64 // 0.001 is one of a thousand
+}
+
+// file is what a looser promise is blamed on.
+const file = "holdfast.yaml"
+
+// Class is who or what causes a disruption, which decides what is promised.
+//
+// Source: https://kubernetes.io/docs/concepts/workloads/pods/disruptions/
+type Class int
+
+// The classes.
+const (
+	// unharmed is a disruption that no pod of the application meets, such as the loss of the API server. No request fails, whatever a file
+	// allows for others.
+	unharmed Class = iota
+	// Voluntary disruptions are made by whoever runs the application or its cluster.
+	Voluntary
+	// Involuntary ones happen to them.
+	Involuntary
+)
+
+// of is what a promise says of a class of disruptions.
+func (c Class) of(p Promise) Promise {
+	switch c {
+	case Voluntary:
+		return Promise{Failed: p.Failed, SlowerBy: p.SlowerBy}
+	case Involuntary:
+		return Promise{EndsWithin: p.EndsWithin}
+	}
+	return Promise{}
+}
+
+// group are the probes of which the same is promised, and their lanes; no lanes: it is promised of all.
+type group struct {
+	Promise
+	probes []string
+	lanes  []history.Lane
+}
+
+// groups are the probes by what is promised of them. A number of failures is counted for each probe by itself.
+func (t Test) groups(c Class, probes []Probe) (list []group) {
+	for _, p := range probes {
+		promise, has := t.Promises.Of[p.Name]
+		if !has {
+			promise = t.Promises.Each
+		}
+		promise = c.of(promise)
+		at := slices.IndexFunc(list, func(g group) bool { return g.Promise == promise && promise.Failed == (Allowance{}) })
+		if at < 0 {
+			list, at = append(list, group{Promise: promise}), len(list)
+		}
+		list[at].probes = append(list[at].probes, p.Name)
+		list[at].lanes = append(list[at].lanes, p.laneNames(len(probes))...)
+	}
+	if len(list) == 1 {
+		list[0].lanes = nil
+	}
+	return list
+}
+
+// invariants are the promises to a group. The limit is that of an involuntary disruption whose end is not predicted.
+func (g group) invariants(c Class, limit time.Duration) (list []invariant.Invariant) {
+	switch {
+	case c == Involuntary:
+		return []invariant.Invariant{invariant.FailuresEndWithin{Lanes: g.lanes, Limit: cmp.Or(g.EndsWithin, limit)}}
+	case g.Failed == (Allowance{}):
+		list = append(list, invariant.NoFailedRequests{Lanes: g.lanes})
+	default:
+		list = append(list, invariant.FewFailedRequests{Lanes: g.lanes, AtMost: g.Failed.AtMost, Share: g.Failed.Share, By: file})
+	}
+	if g.SlowerBy > 0 {
+		list = append(list, invariant.AnswersWithin{Lanes: g.lanes, Slowest: g.SlowerBy, P99: g.SlowerBy})
+	}
+	return list
+}
+
+// note says what a file promises in place of the default; empty: nothing that is looser, or that could be.
+func (g group) note() string {
+	of := "of the requests of probe " + g.probes[0]
+	if len(g.probes) > 1 {
+		of = "of the requests of probes " + prose.List(g.probes)
+	}
+	switch {
+	case g.Failed.Share > 0:
+		return fmt.Sprintf("%s promises less than the default: %s, %s may fail, where by default none may.", file, of, prose.Percent(g.Failed.Share))
+	case g.Failed.AtMost > 0:
+		return fmt.Sprintf("%s promises less than the default: %s, %d may fail, where by default none may.", file, of, g.Failed.AtMost)
+	case g.EndsWithin > 0:
+		return fmt.Sprintf("%s promises %s that none fails later than %s after the victims have last answered, in place of the default.",
+			file, of, g.EndsWithin)
+	}
+	return ""
+}
+
+// holdSlack is how much longer than failures may last a fault stays: an earlier revert may be what ended them.
+const holdSlack = 5 * time.Second
+
+// promise adds the promises to a scenario of a class of disruptions, and what follows from them: its notes, and times that are long enough to
+// see them broken. It returns the promises in words; empty: they are the defaults.
+func (t Test) promise(s *scenario.Spec, c Class, limit time.Duration, probes []Probe) (words string) {
+	var promised []invariant.Invariant
+	was, asDefault := s.Hold, true
+	for _, g := range t.groups(c, probes) {
+		promised = append(promised, g.invariants(c, limit)...)
+		asDefault = asDefault && g.Promise == Promise{}
+		if note := g.note(); note != "" {
+			s.Notes = append(s.Notes, note)
+		}
+		if g.EndsWithin > 0 {
+			s.Hold = max(s.Hold, g.EndsWithin+holdSlack)
+		}
+		if g.SlowerBy > 0 {
+			s.Steady = max(s.Steady, measured(probes))
+		}
+	}
+	s.About += s.Hold - was + max(0, s.Steady-steady)
+	s.Promises = append(promised, s.Promises...)
+	if asDefault {
+		return ""
+	}
+	for i, p := range promised {
+		if i > 0 {
+			words += "; "
+		}
+		words += p.String()
+	}
+	return words
+}
+
+// measured is how long it takes until there are enough answers on each lane to compare others with, with some to spare.
+func measured(probes []Probe) (longest time.Duration) {
+	for _, p := range probes {
+		seconds := math.Ceil(1.2 * evidence.MinRequests / cmp.Or(p.Rate, DefaultRate))
+		longest = max(longest, time.Duration(seconds)*time.Second)
+	}
+	return max(longest, steady)
+}

@@ -1,0 +1,78 @@
+package invariant
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
+	"github.com/holdfast-ha/holdfast/framework/analysis/failures"
+	"github.com/holdfast-ha/holdfast/framework/analysis/requests"
+	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/prose"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
+)
+
+// failing counts the requests that fail at any time under load. The promises that limit their number judge by it.
+type failing struct {
+	named    []history.Lane // none: all but the control lane
+	facts    *evidence.Run
+	tally    *requests.Stats
+	failures *failures.Failures
+}
+
+func newFailing(lanes []history.Lane, f *evidence.Run, t *requests.Stats) failing {
+	return failing{named: lanes, facts: f, tally: t, failures: failures.NewFailures(f)}
+}
+
+func (j *failing) Take(r *history.Request) {
+	switch {
+	case !r.Outcome.Failed():
+	case len(j.named) > 0 && slices.Contains(j.named, r.Lane):
+		j.failures.Add(r)
+	case r.Lane == history.LaneControl:
+		j.failures.AddNoise(r)
+	case len(j.named) == 0:
+		j.failures.Add(r)
+	}
+}
+
+// counted are the failures, apart by whether the harness's own noise explains them, and what is missing to judge by them.
+type counted struct {
+	lanes   []history.Lane
+	blamed  *failures.Failures
+	noise   failures.Excused
+	missing verdict.Missing
+}
+
+// count counts the failures after the last request, and measures what every promise about their number measures.
+func (j *failing) count(disrupted evidence.Disruptions, missing verdict.Missing) (v verdict.Verdict, c counted) {
+	c.lanes = j.tally.Judged(j.named)
+	c.missing = slices.Concat(missing, j.facts.Disrupted(disrupted), j.tally.Delivered(c.lanes), j.tally.Reached(c.lanes))
+	j.tally.Numbers(&v, c.lanes)
+	j.tally.VictimNumbers(&v, c.lanes)
+	disrupted.Numbers(&v)
+	v.Measure("failed", float64(j.failures.Total))
+	c.blamed, c.noise = j.failures.Blamed()
+	c.noise.Numbers(&v)
+	v.Measure(requests.DoubtsNumber, float64(len(c.missing)))
+	v.Measure(requests.StarvedNumber, float64(len(j.tally.Starved(c.lanes))))
+	v.Measure(requests.ExcusedNumber, float64(c.noise.Total))
+	if line := j.tally.PerWorker(c.lanes); line != "" {
+		v.Support(line)
+	}
+	return v, c
+}
+
+// inFlight describes how many requests were in flight during each fault.
+func (j *failing) inFlight(v *verdict.Verdict, lanes []history.Lane) {
+	for i, fault := range j.facts.Faults {
+		var n uint64
+		for _, lane := range lanes {
+			if l := j.tally.Find(lane); l != nil {
+				n += l.InFlight[i]
+			}
+		}
+		v.Support(fmt.Sprintf("%s while %s was on, from %s to %s", prose.Count(n, "request"), fault.Name,
+			prose.Moment(fault.Injecting.At), prose.Moment(fault.Healed.At)))
+	}
+}
