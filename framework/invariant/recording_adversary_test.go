@@ -20,7 +20,7 @@ func heldRecordings(t *testing.T) (held []heldRecord) {
 	t.Helper()
 	add := func(name string, b *ht.Builder) {
 		run := b.Run()
-		for _, p := range promised(t, *run.Header.Recorded) {
+		for _, p := range promised(*run.Header.Recorded) {
 			if v := judge.CheckAll(run, []invariant.Invariant{p})[0]; v.Outcome == verdict.Held {
 				held = append(held, heldRecord{name, p, run})
 			}

@@ -16,24 +16,13 @@ import (
 // recordedService is the one behind which the requests of the built recordings end.
 const recordedService = ht.Namespace + "/" + ht.Service
 
-// recordedLimits are short, as the records are.
-var recordedLimits = judge.RecordingLimits{Recovers: 20 * second, FailuresEnd: 12 * second}
-
-// promised makes the default promises of a recording.
-func promised(t testing.TB, r history.Recorded) (list []invariant.Invariant) {
-	t.Helper()
-	promises, err := judge.PromisesOf(r, recordedLimits)
-	if err != nil {
-		t.Fatal(err)
+// promised are the promises of a recording, with limits that are as short as the records.
+func promised(r history.Recorded) (list []invariant.Invariant) {
+	if r.Load != "" {
+		list = append(list, invariant.NoFailedRequests{}, invariant.FailuresEndWithin{})
 	}
-	for _, stored := range promises {
-		p, err := invariant.Decode(stored)
-		if err != nil {
-			t.Fatal(err)
-		}
-		list = append(list, p)
-	}
-	return list
+	return append(list, invariant.RecoversWithin{Limit: 20 * second}, invariant.BudgetHonoured{}, invariant.Placement{},
+		invariant.SpreadWithin{Limit: 20 * second})
 }
 
 // recordedDrain is a recording of Healthy's drain by somebody else, under load.
@@ -46,11 +35,10 @@ func recordedLoss() *ht.Builder {
 }
 
 // kindsOf judges a recording by the default promises.
-func kindsOf(t testing.TB, b *ht.Builder) map[string]verdict.Verdict {
-	t.Helper()
+func kindsOf(b *ht.Builder) map[string]verdict.Verdict {
 	run := b.Run()
 	found := make(map[string]verdict.Verdict)
-	for _, v := range judge.CheckAll(run, promised(t, *run.Header.Recorded)) {
+	for _, v := range judge.CheckAll(run, promised(*run.Header.Recorded)) {
 		found[v.Kind] = v
 	}
 	return found
@@ -180,7 +168,7 @@ func TestRecordingsAreJudgedByWhatDisturbedThem(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			found := kindsOf(t, test.b)
+			found := kindsOf(test.b)
 			for kind, want := range test.want {
 				v, promised := found[kind]
 				got := v.Outcome
@@ -233,7 +221,7 @@ func TestACommandIsShownWhole(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, kind := range []string{"NoFailedRequests", "RecoversWithin"} {
-				v := kindsOf(t, test.b)[kind]
+				v := kindsOf(test.b)[kind]
 				if v.Outcome != test.want || !strings.Contains(v.Seen, test.says) {
 					t.Errorf("%s: %s\nwant %s: %s", v.Outcome, v.Seen, test.want, test.says)
 				}
@@ -331,7 +319,7 @@ func TestOnlyTheTimesAroundDisturbancesCount(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := longRecording()
 			test.spoil(b)
-			v := kindsOf(t, b)["NoFailedRequests"]
+			v := kindsOf(b)["NoFailedRequests"]
 			if v.Outcome != test.want || !strings.Contains(v.Seen, test.says) {
 				t.Errorf("%s: %s\n%s\nwant %s: %s", v.Outcome, v.Seen, strings.Join(v.Evidence, "\n"), test.want, test.says)
 			}
@@ -341,7 +329,7 @@ func TestOnlyTheTimesAroundDisturbancesCount(t *testing.T) {
 
 // TestFiguresOfEpisodesAreAddedUp: the upper bound of a recording is that of all its requests around disturbances.
 func TestFiguresOfEpisodesAreAddedUp(t *testing.T) {
-	v := kindsOf(t, longRecording())["NoFailedRequests"]
+	v := kindsOf(longRecording())["NoFailedRequests"]
 	for name, want := range map[string]float64{"disturbances": 2, "episodes": 2, "podTerminations": 2, "requests.fresh": 1410 + 390} {
 		if v.Numbers[name] != want {
 			t.Errorf("%s is %v, want %v", name, v.Numbers[name], want)
@@ -356,7 +344,7 @@ func TestFiguresOfEpisodesAreAddedUp(t *testing.T) {
 func TestUntestedPromisesDoNotCount(t *testing.T) {
 	judged := func(b *ht.Builder, drop ...string) verdict.Outcome {
 		run := b.Run()
-		promises := slices.DeleteFunc(promised(t, *run.Header.Recorded), func(p invariant.Invariant) bool { return slices.Contains(drop, invariant.Kind(p)) })
+		promises := slices.DeleteFunc(promised(*run.Header.Recorded), func(p invariant.Invariant) bool { return slices.Contains(drop, invariant.Kind(p)) })
 		return judge.Overall(judge.CheckAll(run, promises))
 	}
 	rules := func(b *ht.Builder) *ht.Builder {
@@ -383,7 +371,7 @@ func TestUntestedPromisesDoNotCount(t *testing.T) {
 func TestBothKindsAreJudgedForThemselves(t *testing.T) {
 	_, run := unpackGolden(t, "kill-one-worker")
 	b := editable(t, run)
-	found := kindsOf(t, b.AsRecording("hf-chaos-kill-one-worker/backend"))
+	found := kindsOf(b.AsRecording("hf-chaos-kill-one-worker/backend"))
 	for kind, want := range map[string]verdict.Outcome{"NoFailedRequests": verdict.Unknown, "FailuresEndWithin": verdict.Held, "RecoversWithin": verdict.Held} {
 		if v := found[kind]; v.Outcome != want {
 			t.Errorf("%s: %s: %s %q", kind, v.Outcome, v.Seen, v.Evidence)
@@ -403,7 +391,7 @@ func TestBothKindsAreJudgedForThemselves(t *testing.T) {
 			e.Pod.Disruption = "EvictionByEvictionAPI"
 		}
 	})
-	if v := kindsOf(t, b.AsRecording("hf-chaos-kill-one-worker/backend"))["NoFailedRequests"]; v.Outcome != verdict.Violated {
+	if v := kindsOf(b.AsRecording("hf-chaos-kill-one-worker/backend"))["NoFailedRequests"]; v.Outcome != verdict.Violated {
 		t.Errorf("the same failures through an eviction: %s: %s", v.Outcome, v.Seen)
 	}
 }

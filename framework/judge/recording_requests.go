@@ -3,6 +3,7 @@ package judge
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/analysis/disturbances"
 	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
@@ -53,7 +54,7 @@ func (r *recording) judgeRequests() error {
 			quiet.checks[i] = p.(invariant.RequestInvariant).Requests(quiet.facts, quiet.tally)
 		}
 	}
-	unclear := &unclear{during: r.Unclear(reached...)}
+	unclear := &unclear{during: r.Unclear(reached...), lasts: invariant.NodeLossLimit(r.run.Header.Cluster.Timings)}
 	err := pass(r.run.Requests, all, quiet, unclear)
 	r.rows = append(r.rows, unclear.doubts()...)
 	r.end(all, quiet, err)
@@ -64,13 +65,14 @@ func (r *recording) judgeRequests() error {
 // it.
 type unclear struct {
 	during []disturbances.Disturbance
+	lasts  time.Duration // failures, after one of them
 	failed uint64
 }
 
 // takes counts a failure that something may explain.
 func (u *unclear) takes(r *history.Request) bool {
 	explained := r.Outcome.Failed() && slices.ContainsFunc(u.during, func(d disturbances.Disturbance) bool {
-		return r.Done >= d.From && r.Sent <= max(d.Seen, d.Over)+FailuresEndAfter
+		return r.Done >= d.From && r.Sent <= max(d.Seen, d.Over)+u.lasts
 	})
 	if explained {
 		u.failed++
