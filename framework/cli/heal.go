@@ -13,7 +13,6 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
 	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
 	"github.com/holdfast-ha/holdfast/framework/maintenance"
-	"github.com/holdfast-ha/holdfast/suites/mutants/upgrade"
 )
 
 func healCommand() *cobra.Command {
@@ -56,7 +55,7 @@ Exit codes: 0 every cluster is healed; 3 a cluster could not be healed, or is in
 			open := func(ctx context.Context, name string) (clusters.Cluster, error) {
 				return kind.Open(ctx, e, name, kind.Options{})
 			}
-			return maintenance.Healer{Open: open, Revert: upgrade.Revert, Out: out}.Heal(ctx, args)
+			return maintenance.Healer{Open: open, Out: out}.Heal(ctx, args)
 		},
 	}
 	cmd.ValidArgsFunction = terminal.CompleteClusters

@@ -77,9 +77,12 @@ func TestAClusterThatCannotBeReachedIsNamed(t *testing.T) {
 
 // A fault's client leaves a trace of each eviction, whoever asks for it, and none of what the harness itself does.
 func TestWhatFaultsEvictIsRecorded(t *testing.T) {
-	env, _, read := newEnvironment(t, quiet())
+	env, fake, read := newEnvironment(t, quiet())
 	if err := env.create(t.Context(), workloads.Namespace(env.namespace)); err != nil {
 		t.Fatal(err)
+	}
+	for _, name := range []string{"p1", "p2"} {
+		fake.Put("/api/v1/namespaces/"+env.namespace+"/pods", &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: env.namespace, Name: name}})
 	}
 	target, err := env.target(env.Cluster.Config())
 	if err != nil {
@@ -92,6 +95,7 @@ func TestWhatFaultsEvictIsRecorded(t *testing.T) {
 	if err := target.Client.PolicyV1().Evictions(env.namespace).Evict(t.Context(), eviction); err != nil {
 		t.Fatal(err)
 	}
+	eviction.Name = "p2"
 	if err := env.client.PolicyV1().Evictions(env.namespace).Evict(t.Context(), eviction); err != nil {
 		t.Fatal(err)
 	}

@@ -79,9 +79,12 @@ func Taint(name string, taint corev1.Taint) Change {
 	return Change{What: fmt.Sprintf("taint %s with %s", name, taint.ToString()), Action: Set, Object: node(name), Field: "/spec/taints/-", Value: value}
 }
 
-// Scale sets the replicas of a workload through its subresource scale: nothing more needs to be permitted.
+// Scale sets the replicas of a workload through its subresource scale: nothing more needs to be permitted. To zero it is scaled through the workload
+// itself: API servers leave a zero out of the subresource, and then do not keep who has set it.
 func Scale(workload Object, replicas int) Change {
-	workload.Subresource = "scale"
+	if replicas > 0 {
+		workload.Subresource = "scale"
+	}
 	return Change{What: fmt.Sprintf("scale %s to %d", workload, replicas), Action: Set, Object: workload, Field: "/spec/replicas", Value: int64(replicas)}
 }
 

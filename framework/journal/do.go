@@ -272,7 +272,11 @@ func (e *Entry) stored(made *unstructured.Unstructured) error {
 	if err != nil {
 		return err
 	}
-	if now == nil || string(raw) == string(e.Before) {
+	before, err := decoded(e.Before)
+	if err != nil {
+		return err
+	}
+	if now == nil || equal(now, before) {
 		return refusal{fmt.Errorf("the API server accepted the patch, but %s of %s still holds %s", e.Field, e.Object, worded(e.Before))}
 	}
 	if e.Ours = raw; e.NoUndo == "" {

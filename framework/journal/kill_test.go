@@ -29,6 +29,7 @@ func played(t testing.TB) map[string]func(*world) []Change {
 		"taint":             always(Taint("wa1", corev1.Taint{Key: "example.com/x", Value: "y", Effect: corev1.TaintEffectNoSchedule})),
 		"two taints":        always(Taint("wa1", corev1.Taint{Key: "a", Effect: corev1.TaintEffectNoSchedule}), Taint("wa1", corev1.Taint{Key: "b", Effect: corev1.TaintEffectNoExecute})),
 		"scale":             always(Scale(web, 5)),
+		"scale to zero":     always(Scale(web, 0)),
 		"restart":           always(Restart(web, at)),
 		"restart and scale": always(Restart(web, at), Scale(web, 1)),
 		"create":            always(object(t, "configmaps", config)),

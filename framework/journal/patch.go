@@ -41,7 +41,7 @@ func doing(e Entry, read *unstructured.Unstructured) ([]Operation, error) {
 		return []Operation{{Op: "add", Path: Pointer(append(path, strconv.Itoa(len(items)))...), Value: e.Ours}}, nil
 	case depth == len(path):
 		was, err := test(e.Field, value)
-		return []Operation{was, {Op: "replace", Path: e.Field, Value: e.Ours}}, err
+		return []Operation{was, {Op: "add", Path: e.Field, Value: e.Ours}}, err // which replaces
 	}
 	ours := e.Ours
 	if list {
@@ -65,7 +65,7 @@ func undoing(e Entry) ([]Operation, error) {
 	if e.Before == nil {
 		return append(ops, Operation{Op: "remove", Path: e.Field}), nil
 	}
-	return append(ops, Operation{Op: "replace", Path: e.Field, Value: e.Before}), nil
+	return append(ops, Operation{Op: "add", Path: e.Field, Value: e.Before}), nil
 }
 
 // located are operations whose "-" is replaced by an index of the list.

@@ -79,8 +79,13 @@ func decoded(raw []byte) (value any, err error) {
 	return value, err
 }
 
-// equal compares decoded values.
-func equal(a, b any) bool { return reflect.DeepEqual(a, b) }
+// equal compares decoded values. A field that is absent equals zero and false: API servers leave many of them out, such as the replicas of a Scale
+// to zero. It does not equal an empty string, which a label may have.
+func equal(a, b any) bool {
+	return reflect.DeepEqual(a, b) || a == nil && isZero(b) || b == nil && isZero(a)
+}
+
+func isZero(v any) bool { return v == int64(0) || v == float64(0) || v == false }
 
 // worded is a value in a message.
 func worded(raw []byte) string {

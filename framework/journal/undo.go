@@ -39,16 +39,16 @@ func (j *Journal) undoThose(ctx context.Context, chosen func(Entry) bool) error 
 		return nil
 	}
 	failed := map[int]error{} // those of the last attempt
-	final := map[int]bool{}   // their errors are of a kind that does not pass
+	next := map[int]backOff{}
 	err := poll.Until(ctx, fmt.Sprintf("the changes of run %s to be undone", j.o.Run), UndoLimit, func(ctx context.Context) (bool, string, error) {
 		retry := 0
 		for _, e := range j.pending(chosen) {
-			if final[e.Seq] {
-				continue
+			if !time.Now().Before(next[e.Seq].at) {
+				failed[e.Seq] = j.undo(ctx, e)
+				next[e.Seq] = next[e.Seq].after(failed[e.Seq])
 			}
-			err := j.undo(ctx, e)
-			failed[e.Seq], final[e.Seq] = err, stays(err)
-			if err != nil && !final[e.Seq] && !errors.Is(err, errNewer) { // an older change follows its newer one within the same round
+			// What will never succeed here is not tried again. An older change follows its newer one within the same round.
+			if err := failed[e.Seq]; err != nil && !stays(err) && !errors.Is(err, errNewer) {
 				retry++
 			}
 		}
@@ -64,6 +64,27 @@ func (j *Journal) undoThose(ctx context.Context, chosen func(Entry) bool) error 
 		return err
 	}
 	return errors.Join(errs...)
+}
+
+// backOff is when an undo that failed is tried again.
+type backOff struct {
+	at    time.Time
+	pause time.Duration
+}
+
+// longestPause is that between two attempts to undo one change. An API server that refuses is not to be flooded.
+const longestPause = 10 * time.Second
+
+// after is the next back-off after an attempt. What is only on its way is looked at in every round.
+func (b backOff) after(err error) backOff {
+	switch {
+	case stays(err):
+		return backOff{at: time.Now().Add(2 * UndoLimit)}
+	case err == nil, errors.Is(err, errLate), errors.Is(err, errGoing), errors.Is(err, errNewer):
+		return backOff{}
+	}
+	pause := min(max(2*b.pause, poll.Interval), longestPause)
+	return backOff{time.Now().Add(pause), pause}
 }
 
 // pending are the unfinished ones of some entries: the newest first.
@@ -245,18 +266,20 @@ func (j *Journal) undoSet(ctx context.Context, e Entry) error {
 	return nil
 }
 
-// puttingBack are the operations of an undo: those that were written down, with the field's present value. It differs from the value that was written
-// down only if the API server has given it another form, and the run was killed before it had written that down.
-func puttingBack(e Entry, d Decision) ([]Operation, error) {
-	now, err := test(e.Field, d.now)
-	if err != nil {
-		return nil, err
-	}
-	ops := slices.Clone(e.Undo)
-	for i, op := range ops {
+// puttingBack are the operations of an undo: those that were written down, with the field's present value in the test. It differs from the value that
+// was written down only if the API server has given it another form, and the run was killed before it had written that down. A field that the
+// server leaves out because it is zero cannot be tested: that the object is as it was read says enough.
+func puttingBack(e Entry, d Decision) (ops []Operation, err error) {
+	for _, op := range e.Undo {
 		if op.Op == "test" && op.Path == e.Field {
-			ops[i] = now
+			if d.now == nil {
+				continue
+			}
+			if op, err = test(e.Field, d.now); err != nil {
+				return nil, err
+			}
 		}
+		ops = append(ops, op)
 	}
 	return located(ops, e.Field, d.index), nil
 }
