@@ -66,7 +66,7 @@ func (p Resumes) Judge(f *evidence.Run, missing verdict.Missing) verdict.Verdict
 	case s.asked <= s.had && (s.echoesBefore == 0 || s.echoesAfter == 0):
 		missing.Add("whether anything could stall is unknown: %s still wanted %s, and the harness saw %d of its own changes before the fault and %d after its revert",
 			key.Name, prose.Count(s.had, "replica"), s.echoesBefore, s.echoesAfter)
-	case s.asked <= s.had && s.failed == 0 && f.Record.Header.Samples >= history.SamplesOfItself:
+	case s.asked <= s.had && s.failed == 0 && f.Record.Header.Samples == history.SamplesOfItself:
 		missing.Add("whether anything could stall is unknown: %s still wanted %s, and no change by the harness itself failed", key.Name, prose.Count(s.had, "replica"))
 	}
 	if len(s.unclear) > 0 {

@@ -86,7 +86,7 @@ func oursPerRequest(b *testing.B, target string, rate int) float64 {
 	if err != nil {
 		b.Fatal(err)
 	}
-	session, err := Start(b.Context(), http.DefaultClient, worker.url, plan, sink)
+	session, err := Start(b.Context(), http.DefaultClient, []Worker{{URL: worker.url}}, plan, sink)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -100,7 +100,7 @@ func oursPerRequest(b *testing.B, target string, rate int) float64 {
 		b.Fatal(err)
 	}
 	t := session.Totals()
-	lane := session.Status().Lanes[0]
+	lane := session.Statuses()[0].Lanes[0]
 	b.Logf("holdfast: sent %d, unsent %d, failed %d, lag p50 %s p99 %s max %s",
 		t.Sent, t.Unsent, t.Failed, lane.LagP50, lane.LagP99, lane.LagMax)
 	return perRequest(b, "holdfast", worker.stop(b), t.Sent-t.Failed, rate)
