@@ -84,6 +84,7 @@ func TestWhatFaultsEvictIsRecorded(t *testing.T) {
 	for _, name := range []string{"p1", "p2"} {
 		fake.Put("/api/v1/namespaces/"+env.namespace+"/pods", &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: env.namespace, Name: name}})
 	}
+	uid := string(fake.Get("/api/v1/namespaces/" + env.namespace + "/pods/p1").GetUID())
 	target, err := env.target(env.Cluster.Config())
 	if err != nil {
 		t.Fatal(err)
@@ -105,7 +106,7 @@ func TestWhatFaultsEvictIsRecorded(t *testing.T) {
 			got = append(got, *e.Eviction)
 		}
 	}
-	want := []history.Eviction{{Namespace: env.namespace, Pod: "p1", Accepted: true}}
+	want := []history.Eviction{{Namespace: env.namespace, Pod: "p1", UID: uid, Accepted: true}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

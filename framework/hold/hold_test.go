@@ -502,25 +502,63 @@ func TestARunThatSleptHasLostTheCluster(t *testing.T) {
 	})
 }
 
-// A namespace of somebody else's is neither used nor removed.
+// A namespace of somebody else's is neither used nor removed, and one that an administrator has made for holdfast stays.
 func TestHome(t *testing.T) {
 	ctx := t.Context()
 	theirs := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "holdfast"}}
 	client := fake.NewClientset(theirs)
 	checkError(t, Home(ctx, client, "holdfast"), "namespace holdfast exists, and is not holdfast's")
-	checkError(t, RemoveHome(ctx, client, "holdfast"), "remove namespace holdfast: it is not holdfast's")
+	if removed, err := RemoveHome(ctx, client, "holdfast"); removed || err != nil {
+		t.Errorf("somebody's: removed %t, %v", removed, err)
+	}
+	theirs.Labels = map[string]string{labelPartOf: partOf}
+	client = fake.NewClientset(theirs)
+	if err := Home(ctx, client, "holdfast"); err != nil {
+		t.Errorf("an administrator's: %v", err)
+	}
+	if removed, err := RemoveHome(ctx, client, "holdfast"); removed || err != nil {
+		t.Errorf("an administrator's: removed %t, %v", removed, err)
+	}
 	client = fake.NewClientset()
 	for range 2 {
 		if err := Home(ctx, client, "holdfast"); err != nil {
 			t.Error(err)
 		}
 	}
-	for range 2 {
-		if err := RemoveHome(ctx, client, "holdfast"); err != nil {
-			t.Error(err)
+	for _, want := range []bool{true, false} {
+		if removed, err := RemoveHome(ctx, client, "holdfast"); removed != want || err != nil {
+			t.Errorf("ours: removed %t, %v", removed, err)
 		}
 	}
 	if _, err := client.CoreV1().Namespaces().Get(ctx, "holdfast", metav1.GetOptions{}); err == nil {
 		t.Error("it is still there")
+	}
+}
+
+// Only namespaces of holdfast's whose time has passed are deleted.
+func TestRemoveExpired(t *testing.T) {
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	namespace := func(name, expires string, ours bool) *corev1.Namespace {
+		n := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{}, Labels: map[string]string{}}}
+		if expires != "" {
+			n.Annotations[ExpiresKey] = expires
+		}
+		if ours {
+			n.Labels[labelPartOf] = partOf
+		}
+		return n
+	}
+	client := fake.NewClientset(namespace("old", "2025-12-31T23:00:00Z", true), namespace("new", "2026-01-01T00:00:01Z", true),
+		namespace("lasting", "", true), namespace("theirs", "2020-01-01T00:00:00Z", false), namespace("odd", "soon", true))
+	names, err := Expired(t.Context(), client, now)
+	checkError(t, err, "namespace odd: its annotation holdfast.dev/expires is no time")
+	removed, err := RemoveExpired(t.Context(), client, now)
+	checkError(t, err, "namespace odd: ")
+	if fmt.Sprint(names, removed) != "[old] [old]" {
+		t.Errorf("found %q, removed %q", names, removed)
+	}
+	left, err := client.CoreV1().Namespaces().List(t.Context(), metav1.ListOptions{})
+	if err != nil || len(left.Items) != 4 {
+		t.Errorf("%v: %d are left", err, len(left.Items))
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/holdfast-ha/holdfast/framework/journal/field"
 	"github.com/holdfast-ha/holdfast/framework/journal/fingerprint"
 	"github.com/holdfast-ha/holdfast/framework/poll"
 )
@@ -32,7 +33,7 @@ func (d Difference) String() string {
 	if d.Field == "" {
 		return fmt.Sprintf("%s: was %s, and is %s: %s", d.Object, d.Before, d.Now, why)
 	}
-	return fmt.Sprintf("%s: %s: was %s, and is %s: %s", d.Object, d.Field, worded([]byte(d.Before)), worded([]byte(d.Now)), why)
+	return fmt.Sprintf("%s: %s: was %s, and is %s: %s", d.Object, d.Field, field.Worded([]byte(d.Before)), field.Worded([]byte(d.Now)), why)
 }
 
 // Unread lists what the fingerprint does not contain, and why: there, no difference can be seen.
@@ -101,21 +102,21 @@ func (j *Journal) explain(entries []Entry, o Object, d fingerprint.Difference, r
 	case d.Field == fingerprint.UID, d.Field == "":
 		return "created by " + creator(read)
 	}
-	path := tokens(d.Field)
+	path := field.Tokens(d.Field)
 	if strings.HasPrefix(d.Field, "/spec/taints/") {
 		path = path[:2] // taints are owned as one
 	}
-	by := owners(read, path)
-	if len(by) == 0 || slices.ContainsFunc(by, func(o owner) bool { return o.Manager == managerOf(j.o.Run) || o.Manager == undoer }) {
+	by := field.Owners(read, path)
+	if len(by) == 0 || slices.ContainsFunc(by, func(o field.Owner) bool { return o.Manager == managerOf(j.o.Run) || o.Manager == undoer }) {
 		return ""
 	}
-	return "changed by " + names(by)
+	return "changed by " + field.Names(by)
 }
 
 // covers reports whether the field of an entry is that of a difference, or contains it.
-func covers(entry, field string) bool {
-	entry = strings.TrimSuffix(entry, "/"+element)
-	return field == "" || field == fingerprint.UID || field == entry || strings.HasPrefix(field, entry+"/")
+func covers(entry, differs string) bool {
+	entry = strings.TrimSuffix(entry, "/"+field.Element)
+	return differs == "" || differs == fingerprint.UID || differs == entry || strings.HasPrefix(differs, entry+"/")
 }
 
 func nonEmpty(a, b string) string {
@@ -127,16 +128,16 @@ func nonEmpty(a, b string) string {
 
 // creator is who has created an object: the oldest of those who have written it.
 func creator(o *unstructured.Unstructured) string {
-	var first owner
+	var first field.Owner
 	for _, m := range o.GetManagedFields() {
 		if m.Time != nil && (first.At.IsZero() || m.Time.Time.Before(first.At)) {
-			first = owner{m.Manager, m.Time.Time}
+			first = field.Owner{Manager: m.Manager, At: m.Time.Time}
 		}
 	}
 	if first.Manager == "" {
 		return "somebody, at " + o.GetCreationTimestamp().UTC().Format(time.RFC3339)
 	}
-	return names([]owner{first})
+	return field.Names([]field.Owner{first})
 }
 
 // Planned is what an undo would do with an entry now.
@@ -144,6 +145,22 @@ type Planned struct {
 	Entry
 	Decision
 	Err error // why it is not known
+}
+
+func (p Planned) String() string {
+	why := ""
+	if p.Decision.Why != "" {
+		why = ": " + p.Decision.Why
+	}
+	switch {
+	case p.Err != nil:
+		return fmt.Sprintf("%s: it is not known what would be done: %v", p.What, p.Err)
+	case p.Decision.State == Undone:
+		return "would undo: " + p.What + why
+	case p.Decision.State == SeenUndone:
+		return "nothing to undo: " + p.What + why
+	}
+	return "would leave as it is: " + p.What + why
 }
 
 // Preview returns what Undo would do, the newest change first. It only reads.

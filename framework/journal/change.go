@@ -13,6 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/holdfast-ha/holdfast/framework/journal/field"
 )
 
 // Change describes a change. The functions below make the usual ones.
@@ -198,3 +200,6 @@ func IsAlready(err error) bool {
 
 // preconditions of a deletion: exactly this object.
 func exactly(uid types.UID) *metav1.Preconditions { return &metav1.Preconditions{UID: &uid} }
+
+// Pointer is the JSON pointer (RFC 6901) of a field, by its path.
+func Pointer(path ...string) string { return field.Pointer(path...) }

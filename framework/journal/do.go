@@ -15,6 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/holdfast-ha/holdfast/framework/journal/field"
 )
 
 // markKey is the annotation of an object that a journal has created: the run and the number of the entry.
@@ -145,15 +147,15 @@ func (j *Journal) read(ctx context.Context, c Change, e *Entry) (*unstructured.U
 
 // sees completes an entry with what the field holds before.
 func (e *Entry) sees(c Change, read *unstructured.Unstructured) error {
-	ours, err := decoded(e.Ours)
+	ours, err := field.Decoded(e.Ours)
 	if err != nil {
 		return err
 	}
-	before, _, err := held(e.Field, ours, read)
+	before, _, err := field.Held(e.Field, ours, read)
 	if err != nil {
 		return err
 	}
-	if equal(before, ours) {
+	if field.Equal(before, ours) {
 		return &AlreadyError{c.What, e.Object}
 	}
 	if e.Before = nil; before != nil {
@@ -181,8 +183,8 @@ func expected(want, have any) error {
 		if err != nil {
 			return err
 		}
-		value, err := decoded(raw)
-		if err != nil || equal(value, have) {
+		value, err := field.Decoded(raw)
+		if err != nil || field.Equal(value, have) {
 			return err
 		}
 		return fmt.Errorf("it holds %v, and not %v", have, want)
@@ -235,7 +237,7 @@ func (j *Journal) set(ctx context.Context, c Change, e *Entry, read *unstructure
 			return nil, refusal{err}
 		}
 		if again.UID != now.GetUID() || string(again.Before) != string(e.Before) {
-			return nil, refusal{fmt.Errorf("%s of %s was changed by somebody else meanwhile, to %s", e.Field, e.Object, worded(again.Before))}
+			return nil, refusal{fmt.Errorf("%s of %s was changed by somebody else meanwhile, to %s", e.Field, e.Object, field.Worded(again.Before))}
 		}
 		read = now
 	}
@@ -260,24 +262,24 @@ func (j *Journal) patch(ctx context.Context, manager string, o Object, read *uns
 // stored completes an entry with the value in the form in which the API server has stored it. If the server has accepted the patch and the field
 // is as before, something in the cluster has put it back.
 func (e *Entry) stored(made *unstructured.Unstructured) error {
-	ours, err := decoded(e.Ours)
+	ours, err := field.Decoded(e.Ours)
 	if err != nil {
 		return err
 	}
-	now, _, err := held(e.Field, ours, made)
-	if err != nil || equal(now, ours) {
+	now, _, err := field.Held(e.Field, ours, made)
+	if err != nil || field.Equal(now, ours) {
 		return err
 	}
 	raw, err := json.Marshal(now)
 	if err != nil {
 		return err
 	}
-	before, err := decoded(e.Before)
+	before, err := field.Decoded(e.Before)
 	if err != nil {
 		return err
 	}
-	if now == nil || equal(now, before) {
-		return refusal{fmt.Errorf("the API server accepted the patch, but %s of %s still holds %s", e.Field, e.Object, worded(e.Before))}
+	if now == nil || field.Equal(now, before) {
+		return refusal{fmt.Errorf("the API server accepted the patch, but %s of %s still holds %s", e.Field, e.Object, field.Worded(e.Before))}
 	}
 	if e.Ours = raw; e.NoUndo == "" {
 		e.Undo, err = undoing(*e)

@@ -25,8 +25,13 @@ type Healed struct {
 // fails does not stop the others. The caller holds the cluster.
 func Heal(ctx context.Context, w Where, by string) ([]Healed, error) {
 	all, err := Find(ctx, w)
-	var healed []Healed
-	errs := []error{err}
+	healed, failed := HealThese(ctx, all, by)
+	return healed, errors.Join(err, failed)
+}
+
+// HealThese is Heal for some journals.
+func HealThese(ctx context.Context, all []*Journal, by string) (healed []Healed, err error) {
+	var errs []error
 	for _, j := range all {
 		h := j.heal(ctx, by)
 		healed = append(healed, h)

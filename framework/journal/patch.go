@@ -6,6 +6,8 @@ import (
 	"strconv"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/holdfast-ha/holdfast/framework/journal/field"
 )
 
 // test is an operation that lets a patch fail unless a field holds a value.
@@ -29,8 +31,8 @@ func encodePatch(read *unstructured.Unstructured, ops []Operation) ([]byte, erro
 
 // doing are the operations that make a Set. Maps that are missing on the way to the field are added.
 func doing(e Entry, read *unstructured.Unstructured) ([]Operation, error) {
-	path, list := isElement(e.Field)
-	value, depth, err := lookup(read.Object, path)
+	path, list := field.IsElement(e.Field)
+	value, depth, err := field.Lookup(read.Object, path)
 	if err != nil {
 		return nil, err
 	}
@@ -69,38 +71,17 @@ func undoing(e Entry) ([]Operation, error) {
 }
 
 // located are operations whose "-" is replaced by an index of the list.
-func located(ops []Operation, field string, index int) []Operation {
-	path, is := isElement(field)
+func located(ops []Operation, pointer string, index int) []Operation {
+	path, is := field.IsElement(pointer)
 	if !is {
 		return ops
 	}
 	var all []Operation
 	for _, op := range ops {
-		if op.Path == field {
+		if op.Path == pointer {
 			op.Path = Pointer(append(path[:len(path):len(path)], strconv.Itoa(index))...)
 		}
 		all = append(all, op)
 	}
 	return all
-}
-
-// held is what a field of an object holds: its value and, for an element of a list, its index. For an element, value is ours if the
-// list contains it, and otherwise nil.
-func held(field string, ours any, read *unstructured.Unstructured) (value any, index int, err error) {
-	path, list := isElement(field)
-	value, depth, err := lookup(read.Object, path)
-	if err != nil || depth < len(path) {
-		return nil, -1, err
-	}
-	if !list {
-		return value, -1, nil
-	}
-	items, is := value.([]any)
-	if !is {
-		return nil, -1, fmt.Errorf("%s is no list", Pointer(path...))
-	}
-	if index = indexOf(items, ours); index < 0 {
-		return nil, -1, nil
-	}
-	return ours, index, nil
 }

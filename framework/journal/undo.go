@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/holdfast-ha/holdfast/framework/journal/field"
 	"github.com/holdfast-ha/holdfast/framework/poll"
 )
 
@@ -137,7 +138,7 @@ func (j *Journal) undo(ctx context.Context, e Entry) error {
 
 // hasNewer reports whether a newer change of the same field is not undone yet.
 func (j *Journal) hasNewer(e Entry) bool {
-	_, list := isElement(e.Field)
+	_, list := field.IsElement(e.Field)
 	return slices.ContainsFunc(j.Unfinished(), func(other Entry) bool {
 		same := other.Action == Set && other.NoUndo == "" && other.Object == e.Object && other.Field == e.Field
 		return e.Action == Set && other.Seq > e.Seq && same && (!list || string(other.Ours) == string(e.Ours))
@@ -177,37 +178,37 @@ func (j *Journal) decide(e Entry, read *unstructured.Unstructured, lost error) (
 	case read.GetUID() != e.UID:
 		return Decision{State: Left, Why: fmt.Sprintf("%s was deleted and created again by somebody else: its UID is %s now, and was %s", e.Object, read.GetUID(), e.UID)}, nil
 	}
-	ours, err := decoded(e.Ours)
+	ours, err := field.Decoded(e.Ours)
 	if err != nil {
 		return d, err
 	}
-	before, err := decoded(e.Before)
+	before, err := field.Decoded(e.Before)
 	if err != nil {
 		return d, err
 	}
-	now, index, err := held(e.Field, ours, read)
+	now, index, err := field.Held(e.Field, ours, read)
 	if err != nil {
 		return Decision{State: Left, Why: fmt.Sprintf("somebody else has changed %s: %v", e.Object, err)}, nil //nolint:nilerr // the object has another form now
 	}
 	d.index, d.now = index, now
-	path, list := isElement(e.Field)
-	var by []owner
+	path, list := field.IsElement(e.Field)
+	var by []field.Owner
 	if !list {
-		by = owners(read, path)
+		by = field.Owners(read, path)
 	}
-	mine := slices.ContainsFunc(by, func(o owner) bool {
+	mine := slices.ContainsFunc(by, func(o field.Owner) bool {
 		return o.Manager == managerOf(j.o.Run) || o.Manager == undoer && j.putBack(e)
 	})
 	switch {
-	case equal(now, before):
+	case field.Equal(now, before):
 		d.State = SeenUndone
 		if e.State == Intended {
 			d.Why = "it was never made"
 		}
 	case mine: // also where the API server has given our value another form
 		d.State = Undone
-	case !equal(now, ours):
-		d.State, d.Why = Left, fmt.Sprintf("%s holds %s now, which is neither what it was nor what this run had set: %s", e.Field, inWords(now), changer(by))
+	case !field.Equal(now, ours):
+		d.State, d.Why = Left, fmt.Sprintf("%s holds %s now, which is neither what it was nor what this run had set: %s", e.Field, field.InWords(now), changer(by))
 	case len(by) > 0:
 		d.State, d.Why = Left, fmt.Sprintf("%s holds what this run had set, but somebody else has set it: %s", e.Field, changer(by))
 	case e.State == Intended && !list:
@@ -225,11 +226,11 @@ func (j *Journal) putBack(e Entry) bool {
 	})
 }
 
-func changer(by []owner) string {
+func changer(by []field.Owner) string {
 	if len(by) == 0 {
 		return "changed by somebody else"
 	}
-	return "changed by " + names(by)
+	return "changed by " + field.Names(by)
 }
 
 // undoSet puts a field back.
@@ -346,7 +347,7 @@ func (j *Journal) undoCreate(ctx context.Context, e Entry) error {
 // undoCommand runs the command that undoes a command.
 func (j *Journal) undoCommand(ctx context.Context, e Entry) error {
 	if j.loaded && !j.o.Commands {
-		return lasting{fmt.Errorf("it is undone by a command, %q: run it yourself and then 'holdfast heal --ran', or let 'holdfast heal --run-commands' run it where it can be run", e.RunUndo)}
+		return lasting{fmt.Errorf("it is undone by a command, %q, and commands in a journal are not run without being asked for: look at it, and add --run-commands on a machine that can run it", e.RunUndo)}
 	}
 	j.try(ctx, e.Seq, func(e *Entry) { e.State = Undoing })
 	if err := command(ctx, e.RunUndo); err != nil {

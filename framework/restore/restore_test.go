@@ -97,7 +97,7 @@ func TestClusterRevertsWhatAKilledHarnessLeft(t *testing.T) {
 			h.Node("wa1").SetState(clusters.Paused)
 			d["wa1"].undos, d["cp"].undos = []string{"partition", "node-pressure"}, []string{"kube-apiserver", "../no", "lost+found"}
 		}, []string{"ran the undo kube-apiserver on cp", "unpaused wa1", "ran the undo partition on wa1", "ran the undo node-pressure on wa1"}},
-		"a timer": {func(_ *clustertest.Cluster, d map[string]*disk) { d["wa1"].timer = "holdfast-undo-x.timer\n" }, []string{"removed holdfast-undo-x.timer on wa1"}},
+		"a timer":                        {func(_ *clustertest.Cluster, d map[string]*disk) { d["wa1"].timer = "holdfast-undo-x.timer\n" }, []string{"removed holdfast-undo-x.timer on wa1"}},
 		"a cordon of ours, in a journal": {func(h *clustertest.Cluster, _ map[string]*disk) { change(h, journal.Cordon("wa1")) }, []string{"undone: cordon wa1"}},
 		"a namespace of ours, and others": {func(h *clustertest.Cluster, _ map[string]*disk) {
 			h.Put("/api/v1/namespaces", workloads.Namespace("hf-chaos-drain"))

@@ -1,4 +1,4 @@
-package journal
+package field
 
 import (
 	"bytes"
@@ -13,35 +13,18 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 )
 
-// managerPrefix begins the names under which journals write to the API server. Each run has its own, so that the object itself says which
-// run has set a field.
-const managerPrefix = "holdfast-"
-
-// undoer is the name under which fields are put back. It is the same for all runs, so that the names of runs do not stay behind on objects.
-const undoer = "holdfast"
-
-// longestManager is the API server's limit.
-//
-// Source: k8s.io/apimachinery/pkg/apis/meta/v1/validation, FieldManagerMaxLength
-const longestManager = 128
-
-func managerOf(run string) string {
-	name := managerPrefix + run
-	return name[:min(len(name), longestManager)]
-}
-
-// owner is who has last changed a field, as the API server keeps it.
-type owner struct {
+// Owner is who has last changed a field, as the API server keeps it.
+type Owner struct {
 	Manager string
 	At      time.Time
 }
 
-// owners are the managers of a field. None: the object does not say.
+// Owners are the managers of a field. None: the object does not say.
 //
 // A manager that sets a field to the value that it has already does not become its owner, so that the owner is who has changed it.
 //
 // Source: https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management
-func owners(o *unstructured.Unstructured, path []string) []owner {
+func Owners(o *unstructured.Unstructured, path []string) []Owner {
 	var all []managed
 	for _, m := range o.GetManagedFields() {
 		if m.FieldsV1 == nil {
@@ -71,7 +54,7 @@ type managed struct {
 }
 
 // at are the owners of exactly one path, and below is true if somebody owns a field below it.
-func at(all []managed, elements []func(*fieldpath.Set) (*fieldpath.Set, bool)) (found []owner, below bool) {
+func at(all []managed, elements []func(*fieldpath.Set) (*fieldpath.Set, bool)) (found []Owner, below bool) {
 	for _, m := range all {
 		set, is := m.set, false
 		for _, step := range elements {
@@ -80,7 +63,7 @@ func at(all []managed, elements []func(*fieldpath.Set) (*fieldpath.Set, bool)) (
 			}
 		}
 		if is {
-			o := owner{Manager: m.Manager}
+			o := Owner{Manager: m.Manager}
 			if m.Time != nil {
 				o.At = m.Time.Time
 			}
@@ -95,7 +78,7 @@ func at(all []managed, elements []func(*fieldpath.Set) (*fieldpath.Set, bool)) (
 // object has a list, the element is found by its index, its value or its keys.
 func elementsOf(object any, path []string) (steps []func(*fieldpath.Set) (*fieldpath.Set, bool)) {
 	for i, token := range path {
-		within, depth, err := lookup(object, path[:i])
+		within, depth, err := Lookup(object, path[:i])
 		if err != nil || depth < i {
 			within = nil
 		}
@@ -139,8 +122,8 @@ func isItem(pe fieldpath.PathElement, list []any, token string) bool {
 	return false
 }
 
-// names are the owners in words.
-func names(all []owner) string {
+// Names are the owners in words.
+func Names(all []Owner) string {
 	var words []string
 	for _, o := range all {
 		word := o.Manager
