@@ -1,6 +1,7 @@
 package existing
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -32,6 +33,11 @@ func (a *Access) Config() *rest.Config { return rest.CopyConfig(a.config) }
 // ReadOnly connects to the cluster for reading: see ReadOnly.
 func (a *Access) ReadOnly() *rest.Config { return ReadOnly(a.config) }
 
+// Of is the way to a cluster whose configuration is known, such as that of a pod of the cluster. It is not read again.
+func Of(name, namespace string, config *rest.Config) *Access {
+	return &Access{Context: name, Namespace: namespace, Server: config.Host, config: rest.CopyConfig(config)}
+}
+
 // use makes the configuration of a kubeconfig's.
 func (a *Access) use(config *rest.Config) error {
 	a.Server = config.Host
@@ -54,6 +60,9 @@ func contextsOf(c clientcmdapi.Config) string {
 	}
 	return strings.Join(slices.Sorted(maps.Keys(c.Contexts)), ", ")
 }
+
+// Name is a short name of the cluster: that of the context, or the server.
+func (a *Access) Name() string { return cmp.Or(a.Context, a.Server) }
 
 // String names the cluster for messages: "context staging (https://10.0.0.1:6443)".
 func (a *Access) String() string {

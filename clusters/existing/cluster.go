@@ -52,7 +52,7 @@ func openWith(ctx context.Context, name string, client kubernetes.Interface) (*C
 		return nil, err
 	}
 	list, err := client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
-	if err != nil && !mayNot(err) {
+	if err != nil && !MayNot(err) {
 		return nil, fmt.Errorf("list the nodes: %w", err)
 	}
 	if list == nil {

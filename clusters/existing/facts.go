@@ -8,6 +8,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 )
@@ -111,10 +112,14 @@ func (s *survey) read(ctx context.Context) error {
 	return nil
 }
 
-// unread is why something is not known, if the user must not read it. Other errors stay errors.
+// unread is why something is not known, if the user must not read it. Other errors stay errors, except that a cluster which does not serve a kind
+// has nothing of it: then the list that was asked for is empty.
 func unread(err error, what string) (why string, other error) {
-	if err != nil && mayNot(err) {
+	switch {
+	case err != nil && MayNot(err):
 		return "this user must not " + what, nil
+	case apierrors.IsNotFound(err):
+		return "", nil
 	}
 	return "", err
 }

@@ -89,7 +89,7 @@ func (s *survey) proxyMode(ctx context.Context) Fact {
 			continue
 		case err != nil:
 			f.Why = "this user must not read ConfigMap kube-proxy in namespace kube-system"
-			if !mayNot(err) {
+			if !MayNot(err) {
 				f.Why = err.Error()
 			}
 			return f

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -68,15 +67,15 @@ const autoscalerStatus = "cluster-autoscaler-status"
 // autoscalers are those of nodes and of workloads.
 func (s *survey) autoscalers(ctx context.Context) (Fact, error) {
 	names, unreads := s.named(FactAutoscaler), []string(nil)
-	_, err := s.client.CoreV1().ConfigMaps(metav1.NamespaceSystem).Get(ctx, autoscalerStatus, metav1.GetOptions{})
-	why, err := unread(err, "read ConfigMap "+autoscalerStatus+" in namespace kube-system")
+	_, noStatus := s.client.CoreV1().ConfigMaps(metav1.NamespaceSystem).Get(ctx, autoscalerStatus, metav1.GetOptions{})
+	why, err := unread(noStatus, "read ConfigMap "+autoscalerStatus+" in namespace kube-system")
 	switch {
-	case err == nil && why == "":
-		names = append(names, "cluster autoscaler")
-	case err == nil:
-		unreads = append(unreads, why)
-	case !apierrors.IsNotFound(err):
+	case err != nil:
 		return Fact{}, err
+	case why != "":
+		unreads = append(unreads, why)
+	case noStatus == nil:
+		names = append(names, "cluster autoscaler")
 	}
 	workloads := 0
 	for _, namespace := range s.namespaces {
@@ -88,7 +87,9 @@ func (s *survey) autoscalers(ctx context.Context) (Fact, error) {
 			unreads = append(unreads, why)
 			break
 		}
-		workloads += len(list.Items)
+		if list != nil {
+			workloads += len(list.Items)
+		}
 	}
 	if workloads > 0 {
 		names = append(names, quantity(workloads, "HorizontalPodAutoscaler"))
@@ -111,7 +112,7 @@ func (s *survey) policies(ctx context.Context) (Fact, error) {
 		return Fact{}, err
 	case why != "":
 		unreads = append(unreads, why)
-	case len(list.Items) > 0:
+	case list != nil && len(list.Items) > 0:
 		names = append(names, quantity(len(list.Items), "ValidatingAdmissionPolicy"))
 	}
 	enforced, why, err := s.enforced(ctx)

@@ -101,3 +101,6 @@ func (f *Flags) Open() (*Access, error) {
 	}
 	return a, a.use(config)
 }
+
+// Kubeconfig is the file that --kubeconfig names; empty: kubectl's own rules find it.
+func (f *Flags) Kubeconfig() string { return *f.kubectl.KubeConfig }

@@ -55,5 +55,5 @@ func Missing(ctx context.Context, client kubernetes.Interface, wanted ...Permiss
 	return missing, nil
 }
 
-// mayNot reports whether an error says that the user must not do something.
-func mayNot(err error) bool { return apierrors.IsForbidden(err) }
+// MayNot reports whether an error says that the user must not do something.
+func MayNot(err error) bool { return apierrors.IsForbidden(err) }

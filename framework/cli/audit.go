@@ -29,7 +29,7 @@ type auditFlags struct {
 var severities = map[string]audit.Severity{"error": audit.Error, "warning": audit.Warning, "note": audit.Note}
 
 func auditCommand(version string) *cobra.Command {
-	f := auditFlags{cluster: clusterFlags()}
+	f := auditFlags{cluster: terminal.ClusterFlags()}
 	cmd := &cobra.Command{
 		Use:   "audit",
 		Short: "List the single points of failure of a cluster's workloads, with patches",

@@ -30,7 +30,7 @@ type initFlags struct {
 }
 
 func initCommand() *cobra.Command {
-	f := initFlags{cluster: clusterFlags()}
+	f := initFlags{cluster: terminal.ClusterFlags()}
 	cmd := &cobra.Command{
 		Use:   "init",
 		Short: "Write holdfast.yaml for an application, with probes guessed from its manifests",

@@ -9,7 +9,6 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters/nodenet"
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
 	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
-	"github.com/holdfast-ha/holdfast/framework/self"
 )
 
 // insideCommands run in containers and on nodes, where holdfast's own executable is the only program that is sure to be there, or below holdfast
@@ -61,11 +60,4 @@ func pluginCommand() *cobra.Command {
 			return existing.RunPlugin(cmd.Context(), existing.PluginLimit, args, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
-}
-
-// clusterFlags are flags for a cluster that holdfast did not make. A credential plugin runs below this program, if this program is holdfast.
-func clusterFlags() *existing.Flags {
-	f := existing.NewFlags()
-	f.Executable = self.Running()
-	return f
 }

@@ -16,18 +16,45 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
-// allStreams are the kinds of objects that a history contains. The Lease for the echo is watched in addition.
-func allStreams(c kubernetes.Interface, namespace string) []*stream {
-	return []*stream{
-		streamOf("nodes", c.CoreV1().Nodes(), nodeEvent),
-		streamOf("pods", c.CoreV1().Pods(namespace), podEvent),
-		streamOf("deployments", c.AppsV1().Deployments(namespace), workloadEvent),
-		streamOf("statefulsets", c.AppsV1().StatefulSets(namespace), statefulSetEvent),
-		streamOf("endpointslices", c.DiscoveryV1().EndpointSlices(namespace), sliceEvent),
-		streamOf("poddisruptionbudgets", c.PolicyV1().PodDisruptionBudgets(namespace), budgetEvent),
-		streamOf("events", c.CoreV1().Events(namespace), noteEvent),
+// Kind is a kind of objects that a history contains.
+type Kind struct {
+	// What is how a history calls the kind, and the name of its resource.
+	What  string
+	Group string
+	// Everywhere is set of objects that are in no namespace.
+	Everywhere bool
+	stream     func(c kubernetes.Interface, namespace string) *stream
+}
+
+// Kinds are all kinds, in the order in which they are listed. The Lease for the echo is watched in addition.
+func Kinds() []Kind {
+	return []Kind{
+		{"nodes", "", true, func(c kubernetes.Interface, _ string) *stream {
+			return streamOf("nodes", c.CoreV1().Nodes(), nodeEvent)
+		}},
+		{"pods", "", false, func(c kubernetes.Interface, ns string) *stream {
+			return streamOf("pods", c.CoreV1().Pods(ns), podEvent)
+		}},
+		{"deployments", "apps", false, func(c kubernetes.Interface, ns string) *stream {
+			return streamOf("deployments", c.AppsV1().Deployments(ns), workloadEvent)
+		}},
+		{"statefulsets", "apps", false, func(c kubernetes.Interface, ns string) *stream {
+			return streamOf("statefulsets", c.AppsV1().StatefulSets(ns), statefulSetEvent)
+		}},
+		{"endpointslices", "discovery.k8s.io", false, func(c kubernetes.Interface, ns string) *stream {
+			return streamOf("endpointslices", c.DiscoveryV1().EndpointSlices(ns), sliceEvent)
+		}},
+		{"poddisruptionbudgets", "policy", false, func(c kubernetes.Interface, ns string) *stream {
+			return streamOf("poddisruptionbudgets", c.PolicyV1().PodDisruptionBudgets(ns), budgetEvent)
+		}},
+		{notes, "", false, func(c kubernetes.Interface, ns string) *stream {
+			return streamOf(notes, c.CoreV1().Events(ns), noteEvent)
+		}},
 	}
 }
+
+// notes is the kind of Kubernetes Events.
+const notes = "events"
 
 // lister is implemented by every typed client of client-go.
 type lister[L runtime.Object] interface {
