@@ -54,6 +54,10 @@ func (env *Environment) startLoad(ctx context.Context, plan load.Plan) error {
 	if err != nil {
 		return err
 	}
+	broke, err := collect.Reach(ctx, client, all, plan)
+	if err := env.loadPods().Explain(ctx, broke, err, append([]string{env.namespace}, env.further...)...); err != nil {
+		return err
+	}
 	// The session must outlive an interrupted scenario, because all sent requests have to be collected.
 	env.load, err = collect.Start(context.WithoutCancel(ctx), client, all, plan, env.sink())
 	if err != nil {

@@ -5,6 +5,9 @@ import (
 	"math"
 )
 
+// MaxLoadWorkers is how many load workers a record may have.
+const MaxLoadWorkers = 1024
+
 // Share is the part of the planned load that one of several load workers sends: of each lane the hits k with k mod Workers = Index.
 // The shares of all workers together are the plan: no hit is in two of them, and a hit that is missing can be named. The zero value
 // is the whole plan.
@@ -50,6 +53,17 @@ type LoadShare struct {
 	Worker string `json:"worker"`
 	Share
 	Lanes []LaneStart `json:"lanes"`
+}
+
+// Shares are the shares of the load workers, by their names. Older records have none.
+func (r Run) Shares() map[string]Share {
+	all := make(map[string]Share)
+	for _, e := range r.Events {
+		if e.Share != nil {
+			all[e.Share.Worker] = e.Share.Share
+		}
+	}
+	return all
 }
 
 // LaneStart is the schedule of a lane: hit k of the plan is due at Start + k/RatePerSecond.

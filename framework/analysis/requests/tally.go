@@ -14,7 +14,7 @@ import (
 
 // Limits of the counters. Their memory depends on the length of a run, and not on the number of requests.
 const (
-	MaxWorkers = 1024
+	MaxWorkers = history.MaxLoadWorkers
 	MaxLanes   = 16
 	maxWindows = 24 * 3600 // a day under load; later requests count in the last window
 )

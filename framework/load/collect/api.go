@@ -10,6 +10,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/load"
+	"github.com/holdfast-ha/holdfast/framework/load/reach"
 )
 
 // maxPlanBytes bounds a plan, which usually has a few hundred bytes, and more with bodies or with the descriptors of gRPC calls.
@@ -19,14 +20,14 @@ const maxPlanBytes = 16 << 20
 //
 //	GET /healthz                           200 once it runs
 //	GET /clock                             Clock
-//	POST /try                              sends one request to each target of a load.Plan; answers with a load.Trial each
+//	POST /try                              sends one request to each target of a load.Plan; answers with a reach.Trial each
 //	PUT /plan                              prepares a load.Plan; answers like GET /status
 //	POST /start?plan=ID&at=T               begins it at a moment on the worker's clock; answers like GET /status
 //	POST /stop?plan=ID&at=T                no hit is due from a moment on; waits for requests in flight; answers like GET /status
 //	GET /status?plan=ID                    Status
 //	POST /report?plan=ID&stored=N&noise=M  the segments up to N are stored elsewhere and forgotten; answers with a Report, without
 //	                                       the first M samples of noise
-//	GET /segments/N?plan=ID                the rows of a segment as package history writes them, packed by gzip
+//	GET /segments/N?plan=ID                the rows of a segment as package history writes them, packed by gzip; 410 if they are lost
 //	POST /done?plan=ID                     all rows are stored elsewhere: the worker ends
 //
 // All calls are safe to repeat, but /try, which sends again. A plan other than the current one is 404. A new plan while another is
@@ -97,11 +98,7 @@ func (w *worker) try(rw http.ResponseWriter, r *http.Request) {
 		http.Error(rw, err.Error(), http.StatusConflict)
 		return
 	}
-	o := w.options(nil)
-	if o.Control == "" {
-		o.Control = w.control
-	}
-	trials, err := load.Try(w.ctx, private, o)
+	trials, err := reach.Try(w.ctx, private, w.options(nil))
 	if err != nil {
 		http.Error(rw, err.Error(), http.StatusConflict)
 		return
@@ -162,11 +159,12 @@ func (w *worker) getSegment(rw http.ResponseWriter, r *http.Request, p *playing)
 		http.Error(rw, fmt.Sprintf("no segment %s", r.PathValue("n")), http.StatusNotFound)
 		return
 	}
-	rw.Header().Set("Content-Type", "application/gzip")
-	if err := one.writeTo(rw); err != nil { // a reader detects a missing end by the checksum
-		w.log.Error("a segment could not be read", "segment", n, "error", err)
-		panic(http.ErrAbortHandler)
+	if err := one.load(); err != nil {
+		http.Error(rw, fmt.Sprintf("segment %d is lost: %s", n, err), http.StatusGone)
+		return
 	}
+	rw.Header().Set("Content-Type", "application/gzip")
+	_ = one.writeTo(rw) // a reader detects a missing end by the checksum
 }
 
 // done lets the worker end, which loses nothing any more.

@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"fmt"
 	"io"
+	"os"
 	"runtime"
 	"slices"
 	"sync"
@@ -172,12 +173,23 @@ func (s *segmentStore) empty() bool {
 	return len(s.segments) == 0
 }
 
+// load reads a segment that is on disk.
+func (one *segment) load() (err error) {
+	if one.file == "" {
+		return nil
+	}
+	if one.packed, err = os.ReadFile(one.file); err != nil {
+		return err
+	}
+	if n := int64(len(one.packed)); n != one.bytes {
+		return fmt.Errorf("%s has %d bytes, and had %d", one.file, n, one.bytes)
+	}
+	return nil
+}
+
 // writeTo writes a segment's packed content.
 func (one *segment) writeTo(w io.Writer) error {
-	switch {
-	case one.file != "":
-		return copyFile(w, one.file, one.bytes)
-	case one.unsent.N == 0:
+	if one.unsent.N == 0 {
 		_, err := w.Write(one.packed)
 		return err
 	}

@@ -139,6 +139,8 @@ func (s *Session) each(ctx context.Context, call func(context.Context, *collecto
 
 // abandon ends the load of workers that have begun although others could not be told to. It may fail: they end by themselves.
 func (s *Session) abandon(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callLimit) // the other may have used up the time
+	defer cancel()
 	at := s.sink.Now()
 	var calls sync.WaitGroup
 	for _, c := range s.all {

@@ -3,7 +3,6 @@ package collect
 import (
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -56,18 +55,4 @@ func (s Spill) remove(file string) {
 	if err := os.Remove(file); err != nil && !errors.Is(err, os.ErrNotExist) {
 		slog.Error("remove a spilled segment", "error", err)
 	}
-}
-
-// copyFile writes a file, all of it.
-func copyFile(to io.Writer, name string, size int64) error {
-	file, err := os.Open(name)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = file.Close() }() // only read
-	n, err := io.Copy(to, file)
-	if err == nil && n != size {
-		err = fmt.Errorf("%s has %d bytes, and had %d", name, n, size)
-	}
-	return err
 }

@@ -33,18 +33,18 @@ type Pods struct {
 func (p Pods) Ready(ctx context.Context, n int, limit time.Duration) (all []collect.Worker, err error) {
 	var ended error
 	err = poll.Until(ctx, prose.Count(n, "load worker")+" to be ready", limit, func(ctx context.Context) (bool, string, error) {
-		list, err := p.Client.CoreV1().Pods(p.Namespace).List(ctx, metav1.ListOptions{LabelSelector: batchv1.JobNameLabel + "=" + workloads.LoadName})
+		pods, err := p.list(ctx)
 		if err != nil {
 			return false, "", err
 		}
-		found, notYet := byNumber(list.Items, n)
+		found, notYet := byNumber(pods, n)
 		for _, pod := range found {
 			if why := endOf(pod); why != "" {
 				ended = fmt.Errorf("load worker %s has ended before the load: %s", pod.Name, why)
 				return true, "", nil
 			}
 		}
-		if len(list.Items) < n {
+		if len(pods) < n {
 			notYet = append(notYet, p.notCreated(ctx)...)
 		}
 		if len(notYet) > 0 {
@@ -60,6 +60,15 @@ func (p Pods) Ready(ctx context.Context, n int, limit time.Duration) (all []coll
 		return nil, ended
 	}
 	return all, err
+}
+
+// list is the pods of the Job.
+func (p Pods) list(ctx context.Context) ([]corev1.Pod, error) {
+	list, err := p.Client.CoreV1().Pods(p.Namespace).List(ctx, metav1.ListOptions{LabelSelector: batchv1.JobNameLabel + "=" + workloads.LoadName})
+	if err != nil {
+		return nil, fmt.Errorf("list the load workers: %w", err)
+	}
+	return list.Items, nil
 }
 
 // byNumber orders the pods of the Job by their completion indexes, and says of which number there is none, or none that is ready.

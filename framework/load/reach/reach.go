@@ -1,6 +1,11 @@
-package load
+// Package reach sends one request to each target of a plan before the load begins: what blocks the way is to be known then, and not from
+// a report in which every request has failed.
+//
+// It makes no row, and judges nothing.
+package reach
 
 import (
+	"cmp"
 	"context"
 	"net/url"
 	"slices"
@@ -8,6 +13,7 @@ import (
 	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/load"
 )
 
 // Trial is what became of a single request that was sent before the load, to learn whether its target can be reached.
@@ -25,9 +31,12 @@ func (t Trial) Blocked() bool {
 	return t.Outcome == history.TimeoutConnect || t.Outcome == history.Unreachable
 }
 
+// Broke reports whether a connection ended before an answer began: a mesh that accepts only its own members does that.
+func (t Trial) Broke() bool { return t.Outcome == history.Reset || t.Outcome == history.ClosedEarly }
+
 // Try sends one request to each target of a valid plan, on the first lane that leads there, and leaves no row. The control lane leads
 // nowhere. It takes as long as the slowest answer, and at most the lane's time-outs.
-func Try(ctx context.Context, plan Plan, o Options) ([]Trial, error) {
+func Try(ctx context.Context, plan load.Plan, o load.Options) ([]Trial, error) {
 	firsts := firstLanes(plan)
 	o.Worker += trySuffix
 	trials := make([]Trial, len(firsts))
@@ -43,11 +52,14 @@ func Try(ctx context.Context, plan Plan, o Options) ([]Trial, error) {
 	return trials, nil
 }
 
+// patience is how long an answer is waited for: once there is a connection, the way is known to be open.
+const patience = 10 * time.Second
+
 // trySuffix makes the IDs of these requests differ from those of the load.
 const trySuffix = ".try"
 
 // firstLanes are the first lane to each host, without the control lane.
-func firstLanes(plan Plan) (firsts []Lane) {
+func firstLanes(plan load.Plan) (firsts []load.Lane) {
 	known := map[string]bool{}
 	for _, l := range plan.Lanes {
 		u, err := url.Parse(l.Target)
@@ -61,11 +73,13 @@ func firstLanes(plan Plan) (firsts []Lane) {
 }
 
 // tryLane plays a plan with one hit.
-func tryLane(ctx context.Context, l Lane, o Options) (Trial, error) {
+func tryLane(ctx context.Context, l load.Lane, o load.Options) (Trial, error) {
 	l.Rate, l.Connections, l.MaxConnections = 1, 1, 0
+	l.Timeouts.Response = min(cmp.Or(l.Timeouts.Response, load.DefaultTimeouts.Response), patience)
+	l.Timeouts.Request = min(cmp.Or(l.Timeouts.Request, load.DefaultTimeouts.Request), patience)
 	kept := &onlyRow{}
 	o.Segments, o.MaxRows = kept, 0
-	a, err := NewAttack(ctx, Plan{ID: "try", Lanes: []Lane{l}, Duration: time.Nanosecond}, o)
+	a, err := load.NewAttack(ctx, load.Plan{ID: "try", Lanes: []load.Lane{l}, Duration: time.Nanosecond}, o)
 	if err != nil {
 		return Trial{}, err
 	}
@@ -80,7 +94,7 @@ type onlyRow struct {
 	err error
 }
 
-// Put implements Segments.
+// Put implements load.Segments.
 func (s *onlyRow) Put(csv []byte, _ int) error {
 	for row, err := range history.DecodeRequests(csv) {
 		if err != nil {
@@ -92,5 +106,5 @@ func (s *onlyRow) Put(csv []byte, _ int) error {
 	return nil
 }
 
-// PutUnsent implements Segments. There is room for one row.
-func (s *onlyRow) PutUnsent(UnsentRows) {}
+// PutUnsent implements load.Segments. There is room for one row.
+func (s *onlyRow) PutUnsent(load.UnsentRows) {}
