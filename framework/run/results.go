@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/injecting"
 	"github.com/holdfast-ha/holdfast/framework/judge"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
@@ -81,7 +82,7 @@ func (r *runner) finish(chosen []scenario.Spec) error {
 			r.file.Outcome = history.OutcomeInterrupted
 		}
 	}
-	return joined(r.file.Write(r.settings.Dir), freed)
+	return injecting.Joined(r.file.Write(r.settings.Dir), freed)
 }
 
 // OutcomeOf is the worst outcome of a run's scenarios: Violated, then Unknown, then Held. A scenario that was not judged counts

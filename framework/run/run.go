@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/holdfast-ha/holdfast/framework/injecting"
 	"github.com/holdfast-ha/holdfast/framework/judge"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 )
@@ -40,7 +41,7 @@ func (r *runner) story(ctx context.Context, s scenario.Spec) result {
 		env.StartLoad,
 		func(ctx context.Context) error { return r.perform(ctx, env) }, // steady, disturb, recover: see play.run
 	)
-	err = joined(err, r.drain(ctx, env))
+	err = injecting.Joined(err, r.drain(ctx, env))
 	out := r.judge(s, dir, err)
 	r.clear(ctx, env, out, err)
 	return out

@@ -15,6 +15,7 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/framework/environment"
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/injecting"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
 	"github.com/holdfast-ha/holdfast/framework/judge"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
@@ -112,10 +113,10 @@ func (r *runner) record(ctx context.Context, w *history.Writer, steps ...func(co
 		if err != nil {
 			e := environment.HarnessError(w, err)
 			e.Trouble.Interrupted = r.asked != nil && r.asked.Err() != nil
-			err = joined(err, w.Append(e))
+			err = injecting.Joined(err, w.Append(e))
 		}
 	}()
-	defer noPanic(&err)
+	defer injecting.NoPanic(&err)
 	ctx, release := whileOpen(ctx, w.Broken(), w.Err)
 	defer release()
 	for _, step := range steps {
@@ -141,7 +142,7 @@ func (r *runner) drain(ctx context.Context, env *environment.Environment) error 
 	defer cancel()
 	errs := env.Collect(ctx)
 	r.recordFailed(env.Writer.Err())
-	return joined(append(errs, env.Writer.Close())...)
+	return injecting.Joined(append(errs, env.Writer.Close())...)
 }
 
 // ended notes why a scenario ended early, and ends the run if another run has taken its cluster.
@@ -257,7 +258,7 @@ func (r *runner) recordFailed(err error) {
 	if err == nil {
 		return
 	}
-	r.stop = joined(r.stop, err, history.FreeRoom(r.settings.Dir))
+	r.stop = injecting.Joined(r.stop, err, history.FreeRoom(r.settings.Dir))
 }
 
 // collectLogs keeps the nodes' and pods' logs beside the record. A failure is only logged.

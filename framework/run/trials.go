@@ -10,6 +10,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/environment"
 	"github.com/holdfast-ha/holdfast/framework/fault"
+	"github.com/holdfast-ha/holdfast/framework/injecting"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/workloads"
 )
@@ -120,7 +121,7 @@ func (e inEach) inAll(do func(i int) error) error {
 	for i, b := range e.backends {
 		all.Go(func() {
 			err := func() (err error) {
-				defer noPanic(&err)
+				defer injecting.NoPanic(&err)
 				return do(i)
 			}()
 			if err != nil {
