@@ -206,7 +206,7 @@ func (p *Sequence) targetOf(id int) fault.Target {
 // marker records what one fault does. A record that cannot be written is noticed when it is closed.
 type marker struct {
 	sequence *Sequence
-	id   int
+	id       int
 }
 
 func (m *marker) Step(s history.Step, do func() error) (err error) {
@@ -236,6 +236,6 @@ func (m *marker) Note(e history.Event) {
 	if e.Reach != nil {
 		e.Reach.Fault = m.id
 	}
-	e.T = m.sequence.record.Now()
-	_ = m.sequence.record.Append(e)
+	e.T = m.sequence.Record.Now()
+	_ = m.sequence.Record.Append(e)
 }

@@ -404,13 +404,3 @@ func (s stepped) Plan(_ context.Context, t fault.Target) (fault.Disruption, erro
 		Over:    "steps are over when they were done",
 	}, nil
 }
-
-// A fault does not know its number: who writes down how the API server was reached adds it.
-func TestReachedIsNumbered(t *testing.T) {
-	book := &notebook{began: time.Now()}
-	(&marker{play: &play{record: book}, id: 2}).Note(history.Event{Reach: &history.Reach{Way: history.Direct, Host: "cp2", Asked: 7}})
-	want := history.Reach{Fault: 2, Way: history.Direct, Host: "cp2", Asked: 7}
-	if len(book.events) != 1 || book.events[0].Reach == nil || *book.events[0].Reach != want {
-		t.Errorf("got %+v, want %+v", book.events, want)
-	}
-}
