@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -170,7 +171,7 @@ type role struct {
 	command *exec.Cmd
 }
 
-func startRole(b *testing.B, name string) *role {
+func startRole(b testing.TB, name string) *role {
 	b.Helper()
 	command := exec.Command(os.Args[0])
 	command.Env = append(os.Environ(), roleVariable+"="+name)
@@ -197,9 +198,9 @@ func startRole(b *testing.B, name string) *role {
 }
 
 // stop ends the process and returns its CPU time in microseconds.
-func (r *role) stop(b *testing.B) float64 {
+func (r *role) stop(b testing.TB) float64 {
 	b.Helper()
-	if err := r.command.Process.Signal(syscall.SIGTERM); err != nil {
+	if err := r.command.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		b.Error(err)
 	}
 	if err := r.command.Wait(); err != nil {

@@ -23,7 +23,7 @@ type collector struct {
 	sink   Sink
 	rows   *history.RequestWriter
 	clock  *clock
-	decode chan struct{} // has room for as many segments as are unpacked at a time, of all workers
+	decode decoders
 
 	// Owned by the collecting goroutine, and by Stop after that goroutine has ended.
 	collected int // number of the last segment that is in the record
@@ -35,6 +35,17 @@ type collector struct {
 	err    error
 	// firstFailed is the first failed request that was collected; nil: there was none.
 	firstFailed *history.Request
+}
+
+// decoders are rooms for rows, as many as segments may be unpacked at a time: of hundreds of workers, all at once would need gigabytes.
+type decoders chan []history.Request
+
+func newDecoders(n int) decoders {
+	d := make(decoders, n)
+	for range n {
+		d <- nil
+	}
+	return d
 }
 
 // prepare compares the clocks for the first time, and gives the worker its share of the plan.
@@ -193,12 +204,13 @@ func (c *collector) collectSegment(ctx context.Context, segment Segment) error {
 	if err != nil {
 		return err
 	}
-	c.decode <- struct{}{}
-	defer func() { <-c.decode }()
-	rows, err := rowsIn(packed, segment)
+	room := <-c.decode
+	defer func() { c.decode <- room[:0] }()
+	rows, err := rowsIn(packed, segment, room)
 	if err != nil {
 		return err
 	}
+	room = rows
 	if err := c.record(rows); err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -176,9 +177,10 @@ func (r *remote) segment(ctx context.Context, plan string, n int) ([]byte, error
 	return got.body, err
 }
 
-// rowsIn unpacks a segment's rows, on the worker's clock. A truncated one is an error: gzip has a checksum, and the rows are counted.
-func rowsIn(packed []byte, s Segment) ([]history.Request, error) {
-	rows, err := unpack(packed, s.Rows)
+// rowsIn unpacks a segment's rows, on the worker's clock, into the room that there is. A truncated segment is an error: gzip has a
+// checksum, and the rows are counted.
+func rowsIn(packed []byte, s Segment, room []history.Request) ([]history.Request, error) {
+	rows, err := unpack(packed, slices.Grow(room, min(s.Rows, maxAnswerBytes/minRowBytes)))
 	if err == nil && len(rows) != s.Rows {
 		err = fmt.Errorf("it has %d rows, want %d", len(rows), s.Rows)
 	}
@@ -188,7 +190,7 @@ func rowsIn(packed []byte, s Segment) ([]history.Request, error) {
 	return rows, nil
 }
 
-func unpack(packed []byte, expected int) ([]history.Request, error) {
+func unpack(packed []byte, rows []history.Request) ([]history.Request, error) {
 	unpacker, err := gzip.NewReader(bytes.NewReader(packed))
 	if err != nil {
 		return nil, err
@@ -197,7 +199,6 @@ func unpack(packed []byte, expected int) ([]history.Request, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows := make([]history.Request, 0, min(expected, maxAnswerBytes/minRowBytes))
 	for row, err := range history.DecodeRequests(csv) {
 		if err != nil {
 			return nil, err

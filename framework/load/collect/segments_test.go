@@ -18,7 +18,7 @@ func rowsOf(t *testing.T, one segment) []history.Request {
 	if err := one.writeTo(&packed); err != nil {
 		t.Fatal(err)
 	}
-	rows, err := rowsIn(packed.Bytes(), one.Segment)
+	rows, err := rowsIn(packed.Bytes(), one.Segment, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -75,7 +75,7 @@ type Totals struct {
 // Err says so, and the other workers go on.
 func Start(ctx context.Context, client *http.Client, workers []Worker, plan load.Plan, sink Sink) (*Session, error) {
 	s := &Session{plan: plan, sink: sink}
-	decode := make(chan struct{}, runtime.GOMAXPROCS(0))
+	decode := newDecoders(runtime.GOMAXPROCS(0))
 	for i, w := range workers {
 		part := plan
 		part.Share = history.Share{Index: i, Workers: len(workers)}

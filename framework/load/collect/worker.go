@@ -39,6 +39,8 @@ type WorkerOptions struct {
 	// Spin lets the worker take its own processor time away now and then: a mutant of the harness.
 	Spin bool
 	Log  *slog.Logger // nil: slog.Default()
+	// Server gets all requests in place of the lanes' connections; for tests without a network.
+	Server http.RoundTripper
 }
 
 // RunWorker serves until all rows were collected, or until the context ends. In the second case it stops the load, and returns an error if
@@ -125,7 +127,7 @@ func newWorker(ctx context.Context, o WorkerOptions) (*worker, error) {
 	}
 	return &worker{
 		ctx: ctx, name: o.Name, instance: rand.Text(), base: time.Now(), control: control, collected: make(chan struct{}),
-		maxRows: o.MaxRows, spill: o.Spill, flows: o.Flows, secrets: o.Secrets, log: cmp.Or(o.Log, slog.Default()),
+		maxRows: o.MaxRows, spill: o.Spill, flows: o.Flows, secrets: o.Secrets, log: cmp.Or(o.Log, slog.Default()), server: o.Server,
 	}, nil
 }
 

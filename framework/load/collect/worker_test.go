@@ -90,7 +90,7 @@ func TestWorkerAPICanBeRepeated(t *testing.T) {
 		}
 		_, before := call(t, api, "GET", "/segments/1?plan=one", nil)
 		_, after := call(t, api, "GET", "/segments/1?plan=one", nil)
-		if _, err := rowsIn(after, told.Segments[0]); err != nil || !bytes.Equal(before, after) {
+		if _, err := rowsIn(after, told.Segments[0], nil); err != nil || !bytes.Equal(before, after) {
 			t.Error(err)
 		}
 		refuse(t, api, http.StatusConflict, "POST", "/done?plan=one", nil) // rows would be lost
