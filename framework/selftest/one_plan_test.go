@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -80,18 +81,40 @@ func (a answering) server() http.RoundTripper {
 	})
 }
 
-// pipes is a network in memory.
-type pipes struct{ calls chan net.Conn }
+// pipes is a network in memory, as its server sees it.
+type pipes struct {
+	calls chan net.Conn
+	gone  chan struct{} // closed when nobody listens any more
+	close sync.Once
+}
 
-func (p pipes) Accept() (net.Conn, error) {
-	c, open := <-p.calls
-	if !open {
+func newPipes() *pipes { return &pipes{calls: make(chan net.Conn), gone: make(chan struct{})} }
+
+func (p *pipes) Accept() (net.Conn, error) {
+	select {
+	case c := <-p.calls:
+		return c, nil
+	case <-p.gone:
 		return nil, net.ErrClosed
 	}
-	return c, nil
 }
-func (p pipes) Close() error   { close(p.calls); return nil }
-func (p pipes) Addr() net.Addr { return &net.TCPAddr{} }
+
+func (p *pipes) Close() error {
+	p.close.Do(func() { close(p.gone) })
+	return nil
+}
+
+func (p *pipes) Addr() net.Addr { return &net.TCPAddr{} }
+
+func (p *pipes) dial() (net.Conn, error) {
+	ours, theirs := net.Pipe()
+	select {
+	case p.calls <- theirs:
+		return ours, nil
+	case <-p.gone:
+		return nil, syscall.ECONNREFUSED
+	}
+}
 
 // onePlan has workers send ht.Healthy's load of 30 s, and returns the record as that of ht.Healthy's drain. A worker may be killed.
 func onePlan(t *testing.T, workers int, server answering, killed int) history.Run {
@@ -102,13 +125,13 @@ func onePlan(t *testing.T, workers int, server answering, killed int) history.Ru
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	networks := map[string]pipes{}
+	networks := map[string]*pipes{}
 	var all []collect.Worker
 	var kill []context.CancelFunc
 	ended := make([]chan error, workers)
 	for i := range workers {
 		name := fmt.Sprintf("load-%d", i)
-		networks[name+":80"] = pipes{make(chan net.Conn)}
+		networks[name+":80"] = newPipes()
 		working, end := context.WithCancel(ctx)
 		kill = append(kill, end)
 		ended[i] = make(chan error, 1)
@@ -125,14 +148,8 @@ func onePlan(t *testing.T, workers int, server answering, killed int) history.Ru
 		}})
 		time.Sleep(time.Duration(i) * 123 * time.Millisecond) // their clocks differ
 	}
-	client := &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, address string) (net.Conn, error) {
-		ours, theirs := net.Pipe()
-		select {
-		case networks[address].calls <- theirs:
-			return ours, nil
-		case <-time.After(time.Second): // nobody listens any more
-			return nil, syscall.ECONNREFUSED
-		}
+	client := &http.Client{Transport: &http.Transport{DialContext: func(_ context.Context, _, address string) (net.Conn, error) {
+		return networks[address].dial()
 	}}}
 	plan := load.Plan{ID: "one", Duration: ht.DrainedAt - ht.SteadyAt}
 	for _, lane := range []history.Lane{history.LaneFresh, history.LaneReused} {
@@ -168,17 +185,25 @@ func onePlan(t *testing.T, workers int, server answering, killed int) history.Ru
 	if err != nil {
 		t.Fatal(err)
 	}
-	return asDrain(t, run)
+	return asDrain(t, run, plan.Duration)
 }
 
-// asDrain puts the load of a record into the record of ht.Healthy's drain, whose Steady begins when the load does.
-func asDrain(t *testing.T, run history.Run) history.Run {
+// asDrain puts the load of a record into the record of ht.Healthy's drain, whose Steady begins when the load does, and which lasts as long.
+func asDrain(t testing.TB, run history.Run, length time.Duration) history.Run {
 	t.Helper()
 	loaded, err := ht.Of(run)
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := ht.Healthy().WithoutTotals().DropRequests(func(history.Request) bool { return true })
+	b := ht.Healthy().WithoutTotals().DropRequests(func(history.Request) bool { return true }).EditEvents(func(e *history.Event) {
+		if e.T > ht.SteadyAt {
+			e.T = ht.SteadyAt + history.Offset(float64(e.T-ht.SteadyAt)*length.Seconds()/(ht.DrainedAt-ht.SteadyAt).Seconds())
+		}
+	}).Header(func(h *history.Header) {
+		if run.Header.Plan != nil {
+			h.Plan = run.Header.Plan
+		}
+	})
 	var shift history.Offset
 	for _, e := range loaded.Events() {
 		if e.Share != nil {
@@ -215,13 +240,19 @@ func promises() []invariant.Invariant {
 }
 
 func TestManyWorkersAreJudgedAsOne(t *testing.T) {
-	for name, server := range map[string]answering{"a server that behaves": wellBehaved, "a server that does not": misbehaving} {
+	for name, test := range map[string]struct {
+		server answering
+		want   verdict.Outcome
+	}{
+		"a server that behaves":  {wellBehaved, verdict.Held},
+		"a server that does not": {misbehaving, verdict.Violated},
+	} {
 		t.Run(name, func(t *testing.T) {
 			var one []verdict.Verdict
 			var rows map[string]history.Request
 			for _, workers := range []int{1, 4, 7} {
 				synctest.Test(t, func(t *testing.T) {
-					run := onePlan(t, workers, server, -1)
+					run := onePlan(t, workers, test.server, -1)
 					got := judge.CheckAll(run, promises())
 					hits := byHit(t, run)
 					if one == nil {
@@ -241,8 +272,8 @@ func TestManyWorkersAreJudgedAsOne(t *testing.T) {
 					}
 				})
 			}
-			if want := map[bool]verdict.Outcome{true: verdict.Held, false: verdict.Violated}[len(name) == len("a server that behaves")]; one[0].Outcome != want {
-				t.Errorf("one worker: %s: %s, want %s", one[0].Outcome, one[0].Seen, want)
+			if one[0].Outcome != test.want {
+				t.Errorf("one worker: %s: %s, want %s", one[0].Outcome, one[0].Seen, test.want)
 			}
 			exactly(t, rows, one[1])
 		})
