@@ -41,6 +41,8 @@ func TestBadUsageIsExitCode4AndSaysWhatToDo(t *testing.T) {
 		{"up demo --zones=", "zones: none given; name at least one"},
 		{"up demo --workers-per-zone -1", "workers per zone -1: must be at least 1"},
 		{"up demo --proxy-mode userspace", `kube-proxy mode "userspace": want nftables, iptables or ipvs`},
+		{"run --load-workers -1", "--load-workers -1: want a number from 1 to 1024"},
+		{"selftest --no-instrument --load-workers 2000", "--load-workers 2000: want a number from 1 to 1024"},
 		{"run --proxy-mode userspace", `kube-proxy mode "userspace": want nftables, iptables or ipvs`},
 		{"certify --from v1.36.3 --to v1.37.0 --proxy-mode userspace", `kube-proxy mode "userspace": want nftables, iptables or ipvs`},
 		{"down", "name one cluster, or give --all"},

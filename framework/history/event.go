@@ -30,6 +30,7 @@ type Event struct {
 	Noise     *Noise         `json:"noise,omitempty"`
 	Echo      *Echo          `json:"echo,omitempty"`
 	Reach     *Reach         `json:"reach,omitempty"`
+	Share     *LoadShare     `json:"share,omitempty"`
 	Load      *LoadTotals    `json:"load,omitempty"`
 	Gateway   *GatewayTotals `json:"gateway,omitempty"`
 	Segment   *Segment       `json:"segment,omitempty"`
@@ -305,12 +306,16 @@ type Gap struct {
 	Bridged bool `json:"bridged,omitempty"`
 }
 
-// Clock is how a load worker's clock is mapped to the run's: worker time + Offset = run time, within Uncertainty (half of
-// the shortest round trip).
+// Clock is how a load worker's clock was mapped to the run's until now, and is from now on: worker time + Offset = run time. It is
+// measured when the load begins, every minute, and at the end.
 type Clock struct {
-	Worker      string `json:"worker"`
-	Offset      Offset `json:"offset"`
+	Worker string `json:"worker"`
+	Offset Offset `json:"offset"`
+	// Uncertainty bounds the error of all rows that were collected before: half of the shortest round trip, and how far the offset
+	// had moved since the last measurement.
 	Uncertainty Offset `json:"uncertainty"`
+	// Drift is how far the offset has moved since the last measurement. Zero in older records, which were measured twice.
+	Drift Offset `json:"drift,omitempty"`
 }
 
 // LoadTotals are a worker's own final counts of one lane. Planned = Sent + Unsent always, and equals the number of rows.

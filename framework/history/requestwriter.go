@@ -20,9 +20,9 @@ const openSuffix = ".open"
 // and ideally into the CPU's cache.
 const MaxSegmentBytes = 2 << 20
 
-// Reorder is how much later than its neighbours a request may be handed over. Requests end on many goroutines, which may be
-// delayed between the end of a request and handing it over; a record orders requests by Done.
-const Reorder = 2 * time.Second
+// Reorder is how much later than its neighbours a request may be handed over: a record orders requests by Done. A load worker hands
+// them over in that order, but the offset of its clock is corrected now and then. What waits for it takes memory for each worker.
+const Reorder = 400 * time.Millisecond
 
 // RequestWriter records the requests of one load worker, in a sequence of files. Its methods are safe for concurrent use.
 type RequestWriter struct {

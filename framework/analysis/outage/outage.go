@@ -29,6 +29,7 @@ type Outage struct {
 	name     string         // of the fault, or faults
 	From, To history.Offset // requests sent from To on must not fail, whenever the victims died
 	limit    time.Duration
+	clock    history.Offset // how far the times of requests may be off
 	deaths   []*Death
 
 	service string  // with endpoints on the victims; empty: unknown
@@ -48,7 +49,7 @@ func Outages(f *evidence.Run, limit time.Duration, service string) (list []*Outa
 			continue
 		}
 		d := &Death{name: fault.Name, from: fault.Injecting.At, healing: fault.Healing, nodes: fault.Nodes, pods: fault.Pods}
-		o := &Outage{name: d.name, From: d.from, limit: min(limit, maxOutage), deaths: []*Death{d}}
+		o := &Outage{name: d.name, From: d.from, limit: min(limit, maxOutage), deaths: []*Death{d}, clock: f.ClockError()}
 		// A damaged record may have any moment, and memory must stay bounded.
 		d.seen = min(max(fault.Seen.At, o.From), o.From+maxOutage)
 		o.To = d.seen + o.limit

@@ -23,6 +23,7 @@ type victims struct {
 	all    []*victim
 	byName map[string]*answering // all pods of the watches
 	fronts map[history.Lane]*history.Front
+	clock  history.Offset // how far the times of requests may be off
 }
 
 // answering is a pod by the name that requests have.
@@ -60,7 +61,7 @@ func JustBefore(sent, at history.Offset, window time.Duration) bool {
 }
 
 func newVictims(f *evidence.Run) *victims {
-	s := &victims{byName: make(map[string]*answering), fronts: f.Record.Fronts()}
+	s := &victims{byName: make(map[string]*answering), fronts: f.Record.Fronts(), clock: f.ClockError()}
 	workloads := f.Selectors()
 	for _, e := range f.Record.Events {
 		if e.Pod == nil || s.byName[e.Pod.Name] != nil {
@@ -136,7 +137,7 @@ func idle(f *evidence.Run, name string, at history.Offset) bool {
 // take counts a request that was sent.
 func (s *victims) take(r *history.Request) {
 	for _, t := range s.all {
-		if JustBefore(r.Sent, t.at, victimWindow) {
+		if JustBefore(r.Sent+s.clock, t.at, victimWindow) {
 			t.sent.count(r.Lane)
 		}
 	}
@@ -153,7 +154,7 @@ func (s *victims) take(r *history.Request) {
 	}
 	known.answered = true
 	for _, t := range known.taken {
-		if JustBefore(r.Sent, t.at, victimWindow) {
+		if JustBefore(r.Sent+s.clock, t.at, victimWindow) {
 			t.answers.count(r.Lane)
 		}
 	}

@@ -14,7 +14,7 @@ func copyPayloads(events []history.Event) {
 		e.Audit, e.Admission, e.Warning = clone(e.Audit), clone(e.Admission), clone(e.Warning)
 		e.KubeNote, e.Gap, e.Clock = clone(e.KubeNote), clone(e.Gap), clone(e.Clock)
 		e.Noise, e.Echo, e.Gateway = clone(e.Noise), clone(e.Echo), clone(e.Gateway)
-		e.Reach = clone(e.Reach)
+		e.Reach, e.Share = clone(e.Reach), clone(e.Share)
 		e.Load, e.Segment, e.Trouble = clone(e.Load), clone(e.Segment), clone(e.Trouble)
 		e.End = clone(e.End)
 	}

@@ -119,7 +119,7 @@ func TestAWorkerRefusesWhatTheServerDoesNotHave(t *testing.T) {
 			}
 			worker := startWorker(t, collect.WorkerOptions{Secrets: secrets(t, token)})
 			plan := planOfCalls(loadtest.ServeOrders(t, test.register), test.message, request.Call{Method: test.call})
-			_, err = collect.Start(t.Context(), http.DefaultClient, worker, plan, sink)
+			_, err = collect.Start(t.Context(), http.DefaultClient, []collect.Worker{{URL: worker}}, plan, sink)
 			if err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("error %v, want one with %q", err, test.want)
 			}
