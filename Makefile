@@ -36,6 +36,10 @@ test-cluster: build ## Run the tests that need a real API server, on a cluster t
 	told=$$(bin/holdfast up tests --zones a --workers-per-zone 1); eval "$$(grep 'export KUBECONFIG=' <<< "$$told")"; \
 	go test -count 1 -tags e2e ./framework/audit
 
+.PHONY: plain-cluster
+plain-cluster: ## Make a cluster that holdfast did not make, for trying record and plan; DIR=/tmp/plain (remove it with: go run ./framework/internal/plaincluster down DIR)
+	go run ./framework/internal/plaincluster up $(or $(DIR),/tmp/plain)
+
 .PHONY: fuzz-scheduler
 fuzz-scheduler: ## Compare our placement rules with kube-scheduler's own on N=100000 random clusters; SEED=1 (compiles for minutes)
 	cd framework/invariant/schedulercheck && go vet . && \

@@ -31,6 +31,12 @@ func (a *API) controlNamespace(ns *corev1.Namespace) {
 	going := ns.Status.Phase == corev1.NamespaceTerminating
 	core := "/api/v1/namespaces/" + ns.Name
 	pods := a.chosen(core+"/pods", true)
+	if going && !a.Keep {
+		for _, at := range pods {
+			a.remove(at)
+		}
+		pods = nil
+	}
 	if going && len(pods) == 0 && !a.Keep {
 		for at := range a.objects {
 			if at == core || strings.Contains(at, "/namespaces/"+ns.Name+"/") {

@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/holdfast-ha/holdfast/clusters/existing"
 	"github.com/holdfast-ha/holdfast/framework/audit"
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
 	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
@@ -17,19 +17,19 @@ import (
 
 // auditFlags are the flags of `holdfast audit`.
 type auditFlags struct {
-	kubeconfig, context string
-	scope               audit.Scope
-	output, failOn      string
-	skip                []string
-	emitPolicy          bool
-	critical            string
+	cluster        *existing.Flags
+	scope          audit.Scope
+	output, failOn string
+	skip           []string
+	emitPolicy     bool
+	critical       string
 }
 
 // severities by the values of --fail-on.
 var severities = map[string]audit.Severity{"error": audit.Error, "warning": audit.Warning, "note": audit.Note}
 
 func auditCommand(version string) *cobra.Command {
-	var f auditFlags
+	f := auditFlags{cluster: terminal.ClusterFlags()}
 	cmd := &cobra.Command{
 		Use:   "audit",
 		Short: "List the single points of failure of a cluster's workloads, with patches",
@@ -58,8 +58,7 @@ Rules:
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "path to a kubeconfig; default: as kubectl finds it")
-	flags.StringVar(&f.context, "context", "", "context of the kubeconfig; default: its current context")
+	f.cluster.Add(flags)
 	flags.StringSliceVarP(&f.scope.Namespaces, "namespace", "n", nil, "only this namespace, or these; default: all but kube-*")
 	flags.BoolVar(&f.scope.System, "system", false, "include Kubernetes' own namespaces (kube-*)")
 	flags.StringVarP(&f.output, "output", "o", "table", "table, json or sarif")
@@ -99,13 +98,17 @@ func emitPolicy(out io.Writer, critical string) error {
 }
 
 func (f auditFlags) run(cmd *cobra.Command, version string) error {
-	client, err := f.client()
+	way, err := f.cluster.Open()
+	if err != nil {
+		return err
+	}
+	client, err := kubernetes.NewForConfig(way.ReadOnly())
 	if err != nil {
 		return err
 	}
 	cluster, err := audit.Read(cmd.Context(), client, f.scope)
 	if err != nil {
-		return err
+		return way.Explain(err)
 	}
 	report := audit.Audit(cluster, audit.Options{Skip: f.skip, Kubectl: f.kubectl()})
 	if err := writers[f.output](cmd.OutOrStdout(), report, version); err != nil {
@@ -114,25 +117,14 @@ func (f auditFlags) run(cmd *cobra.Command, version string) error {
 	return f.outcome(report)
 }
 
-// client connects to the cluster that kubectl would use.
-func (f auditFlags) client() (kubernetes.Interface, error) {
-	rules := clientcmd.NewDefaultClientConfigLoadingRules()
-	rules.ExplicitPath = f.kubeconfig
-	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: f.context}).ClientConfig()
-	if err != nil {
-		return nil, fmt.Errorf("read the kubeconfig: %w", err)
-	}
-	config.QPS, config.Burst = 50, 100 // enough for dozens of pages in a row
-	return kubernetes.NewForConfig(config)
-}
-
 // kubectl is the kubectl command for the same cluster.
 func (f auditFlags) kubectl() string {
 	command := "kubectl"
-	for _, flag := range []struct{ name, value string }{{"kubeconfig", f.kubeconfig}, {"context", f.context}} {
-		if flag.value != "" {
-			command += " --" + flag.name + " " + audit.Quote(flag.value)
+	for _, word := range f.cluster.Words() {
+		if !strings.HasPrefix(word, "--") {
+			word = audit.Quote(word)
 		}
+		command += " " + word
 	}
 	return command
 }

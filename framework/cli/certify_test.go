@@ -108,3 +108,20 @@ func TestCertified(t *testing.T) {
 		}
 	}
 }
+
+// What does not fit together is refused before anything is asked. An upgrade is a write: the cluster must be named.
+func TestCertifyOfARunningClusterUsage(t *testing.T) {
+	for args, want := range map[string]string{
+		"--upgrade ./u.sh --url http://a/":                              "name it with --context",
+		"--upgrade ./u.sh --context c":                                  "--upgrade without requests",
+		"--upgrade ./u.sh --context c --url http://a/ --from v1.36.3":   "the cluster is there already",
+		"--upgrade ./u.sh --context c --url http://a/ --to v1.37.0":     "the cluster is there already",
+		"--upgrade ./u.sh --context c --url http://a/ --recover 0s":     "want a time",
+		"--upgrade ./u.sh --context c --url nonsense --kubeconfig none": "none",
+	} {
+		_, code, err := execute(t, append([]string{"certify"}, strings.Fields(args)...)...)
+		if code != exit.BadUsage || err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("certify %s: exit code %d, %v; want 4 and %q", args, code, err, want)
+		}
+	}
+}

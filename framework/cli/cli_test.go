@@ -48,7 +48,7 @@ func TestBadUsageIsExitCode4AndSaysWhatToDo(t *testing.T) {
 		{"down", "name one cluster, or give --all"},
 		{"down demo --all", "name one cluster, or give --all"},
 		{"judge", "want one argument, and 0 were given: holdfast judge RUN"},
-		{"image", "say what to do: get, build, balancer, list, remove, clear-cache or versions"},
+		{"image", "say what to do: get, build, balancer, list, remove, clear-cache, versions or save"},
 		{"image remove", "want one argument, and 0 were given: holdfast image remove IMAGE"},
 		{"workload frontend", "want backend, gateway, load or mirror"},
 		{"workload backend --colour=red", "flag provided but not defined"},

@@ -124,7 +124,7 @@ func (env *Environment) Build(ctx context.Context) error {
 		return err
 	}
 	// Before the first pod exists: every binding and every change of it is in the record.
-	watcher, err := observe.Start(context.WithoutCancel(ctx), env.client, env.namespace, env.sink())
+	watcher, err := observe.Start(context.WithoutCancel(ctx), env.client, observe.Scope{Namespaces: []string{env.namespace}}, env.sink())
 	if err != nil {
 		return fmt.Errorf("watch the cluster: %w", err)
 	}

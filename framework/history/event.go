@@ -17,6 +17,7 @@ type Event struct {
 	Step      *Step          `json:"step,omitempty"`
 	Pod       *Pod           `json:"pod,omitempty"`
 	Node      *Node          `json:"node,omitempty"`
+	Server    *Server        `json:"server,omitempty"`
 	Workload  *Workload      `json:"workload,omitempty"`
 	Slice     *Slice         `json:"slice,omitempty"`
 	Budget    *Budget        `json:"budget,omitempty"`
@@ -87,6 +88,9 @@ type FaultMark struct {
 	Processes int `json:"processes,omitempty"`
 	// Error is set if the stage was not reached; the evidence of the fault is then incomplete.
 	Error string `json:"error,omitempty"`
+	// Voluntary is set of what takes pods away in an orderly way, so that no request has to fail. No harness records it: it is derived
+	// from what disturbed a recording, see Recorded.
+	Voluntary bool `json:"voluntary,omitempty"`
 	// NotSupported, together with an Error, is why the environment cannot run the fault, for example a missing kernel
 	// feature.
 	NotSupported string `json:"notSupported,omitempty"`
@@ -158,6 +162,8 @@ type Node struct {
 	Ready         string            `json:"ready"` // True, False or Unknown
 	Unschedulable bool              `json:"unschedulable,omitempty"`
 	Taints        []string          `json:"taints,omitempty"` // key=value:effect
+	// Kubelet is the version of the node's kubelet. Empty in older records.
+	Kubelet string `json:"kubelet,omitempty"`
 }
 
 // UnderPressure reports whether the node controller has tainted the node because its kubelet reports memory or disk pressure.
@@ -180,11 +186,13 @@ type Workload struct {
 	SelectsBy    string            `json:"selectsBy,omitempty"`
 	NodeSelector map[string]string `json:"nodeSelector,omitempty"`
 	// Spread is the pod template's topologySpreadConstraints in Kubernetes' JSON.
-	Spread    json.RawMessage `json:"spread,omitempty"`
-	Replicas  int             `json:"replicas"`
-	Updated   int             `json:"updated"`
-	Ready     int             `json:"ready"`
-	Available int             `json:"available"`
+	Spread json.RawMessage `json:"spread,omitempty"`
+	// Template changes whenever the pod template does, which begins a rollout. Empty in older records.
+	Template  string `json:"template,omitempty"`
+	Replicas  int    `json:"replicas"`
+	Updated   int    `json:"updated"`
+	Ready     int    `json:"ready"`
+	Available int    `json:"available"`
 	// Total is status.replicas: all pods that are not yet gone, old revisions included.
 	Total    int  `json:"total"`
 	Observed bool `json:"observed"` // the controller has seen the newest generation

@@ -52,6 +52,9 @@ func NewAttack(ctx context.Context, plan Plan, o Options) (*Attack, error) {
 		plan: plan, now: o.Now, halt: newHalt(), log: cmp.Or(o.Log, slog.Default()),
 		record: newRecorder(o.Now, cmp.Or(o.MaxRows, DefaultMaxRows), plan.Lanes, o.Segments),
 	}
+	if plan.Yields {
+		a.record.tooMany = a.halt.stop
+	}
 	shared := &sharedDialer{flows: o.Flows}
 	for _, l := range plan.Lanes {
 		template, err := l.Request.New(context.WithoutCancel(ctx), l.Target)

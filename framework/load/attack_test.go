@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"net/http"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -168,4 +169,27 @@ func (f *freeze) Pace(elapsed time.Duration, hits uint64) (time.Duration, bool) 
 		f.span = 0
 	}
 	return f.Pacer.Pace(elapsed, hits)
+}
+
+// A server that says that there are too many requests gets no more: it is somebody else's, and others need it.
+func TestAPlanYields(t *testing.T) {
+	for _, yields := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			asked := 0
+			crowded := loadtest.RoundTrip(func(r *http.Request) (*http.Response, error) {
+				status := http.StatusOK
+				if asked++; asked == 10 {
+					status = http.StatusTooManyRequests
+				}
+				return &http.Response{StatusCode: status, Header: http.Header{}, Body: http.NoBody, Request: r}, nil
+			})
+			p := Plan{ID: "p", Duration: 5 * time.Second, Yields: yields, Lanes: []Lane{{Lane: history.LaneFresh, Target: "http://target/", Rate: 10}}}
+			a := prepare(t, p, crowded, 0)
+			a.play()
+			rows := a.check(t)
+			if want := map[bool]int{true: 10, false: 50}[yields]; asked != want || len(rows) != want {
+				t.Errorf("yields %t: %d requests and %d rows, want %d", yields, asked, len(rows), want)
+			}
+		})
+	}
 }

@@ -49,6 +49,9 @@ type Plan struct {
 	Lanes []Lane `json:"lanes"`
 	// Duration is when the load stops by itself; zero: DefaultDuration.
 	Duration time.Duration `json:"duration"`
+	// Yields lets a worker stop for good at the first answer that says that there are too many requests (status 429), for servers that
+	// others need. The hits after it are missing in the record.
+	Yields bool `json:"yields,omitempty"`
 }
 
 // Lane is one stream of identical requests. Zero fields except Lane and Rate mean their defaults. Several workers share the Rate;

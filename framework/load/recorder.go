@@ -1,6 +1,7 @@
 package load
 
 import (
+	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -19,6 +20,8 @@ const DefaultMaxRows = 2_000_000
 type recorder struct {
 	now     func() history.Offset
 	maxRows int
+	// tooMany is called when an answer says that there are too many requests; nil: such an answer is one like others.
+	tooMany func(history.Offset)
 
 	mu      sync.Mutex
 	encoder *history.Encoder
@@ -74,6 +77,9 @@ func (r *recorder) add(row *history.Request) {
 	r.open = r.encoder.Append(r.open, row)
 	r.rows++
 	r.held.Add(1)
+	if row.Status == http.StatusTooManyRequests && r.tooMany != nil {
+		r.tooMany(row.Done)
+	}
 }
 
 func (c *counts) count(row *history.Request) {

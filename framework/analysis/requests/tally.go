@@ -27,8 +27,10 @@ type Stats struct {
 	windows  int            // zero if the time under load has no end
 	plan     map[history.Lane]float64
 	Watch    *Watch
-	watched  int    // lanes of workers so far
-	shares   shares // what each worker was told to send
+	// Part says that the requests are a part of those of a record. Whether all of the record's are there is judged of the whole.
+	Part    bool
+	watched int    // lanes of workers so far
+	shares  shares // what each worker was told to send
 
 	lanes   []*LaneTally
 	workers []workerTally
@@ -273,7 +275,9 @@ func (t *Stats) Delivered(lanes []history.Lane) (d verdict.Missing) {
 	for _, w := range t.workers {
 		workers = append(workers, w.name)
 	}
-	d = append(d, t.complete()...)
+	if !t.Part {
+		d = append(d, t.complete()...)
+	}
 	d = append(d, t.facts.Clocks(workers)...)
 	for _, lane := range lanes {
 		t.enough(lane, &d)
@@ -461,12 +465,30 @@ func (t *Stats) Read(requests history.Requests, take func(*history.Request)) {
 			t.Err = err
 			return
 		}
-		if !t.take(r) {
-			continue
+		if t.See(r) {
+			take(r)
 		}
-		for _, see := range t.facts.OnRequest {
-			see(r)
-		}
-		take(r)
 	}
+}
+
+// See counts a request, and says whether it was due under load. Read does so with all requests of a record.
+func (t *Stats) See(r *history.Request) bool {
+	if !t.take(r) {
+		return false
+	}
+	for _, see := range t.facts.OnRequest {
+		see(r)
+	}
+	return true
+}
+
+// Whole reports rows that are missing in the record, or that could not be counted.
+func (t *Stats) Whole() (d verdict.Missing) {
+	if t.beyond {
+		d.Add("the record has more than %d workers or %d lanes", MaxWorkers, MaxLanes)
+	}
+	if t.odd != "" {
+		d.Add("%s", t.odd)
+	}
+	return append(d, t.complete()...)
 }
