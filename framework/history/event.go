@@ -27,6 +27,7 @@ type Event struct {
 	Warning   *APIWarning    `json:"warning,omitempty"`
 	KubeNote  *KubeNote      `json:"kubeNote,omitempty"`
 	Gap       *Gap           `json:"gap,omitempty"`
+	Resumed   *Resumed       `json:"resumed,omitempty"`
 	Clock     *Clock         `json:"clock,omitempty"`
 	Noise     *Noise         `json:"noise,omitempty"`
 	Echo      *Echo          `json:"echo,omitempty"`
@@ -344,9 +345,9 @@ type GatewayTotals struct {
 	Failed   uint64 `json:"failed"` // requests that no upstream answered
 }
 
-// Segment means that a requests file is closed and complete.
+// Segment means that a requests file is closed and complete. Its size and checksum are those that it has before it is compressed.
 type Segment struct {
-	File     string `json:"file"` // below requests/
+	File     string `json:"file"` // below requests/; with packed.Suffix after it if it was compressed
 	Rows     uint64 `json:"rows"`
 	Bytes    int64  `json:"bytes"`
 	Checksum string `json:"checksum"` // CRC-32C of the file, hexadecimal

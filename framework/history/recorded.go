@@ -41,6 +41,14 @@ const (
 // CommandStep is the Step.What of the command of a recording.
 const CommandStep = "command"
 
+// Resumed means that the recorder of a recording was away between Since and the event's T, for example because it was killed, and then
+// continued the record. A Gap of the same time says that nothing was watched.
+type Resumed struct {
+	Since Offset `json:"since"`
+	// Workers are the load workers that ended with the recorder. They have no totals, and sent nothing afterwards.
+	Workers []string `json:"workers,omitempty"`
+}
+
 // Server is the API server as it described itself. It is recorded at the beginning, and whenever it differs.
 type Server struct {
 	Version string `json:"version"` // v1.37.0

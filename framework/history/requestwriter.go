@@ -60,7 +60,7 @@ func (w *Writer) Requests(worker string) (*RequestWriter, error) {
 	}
 	r := w.requests[worker]
 	if r == nil {
-		r = &RequestWriter{run: w, worker: worker, encoder: NewEncoder()}
+		r = &RequestWriter{run: w, worker: worker, encoder: NewEncoder(), next: w.next[worker]}
 		w.requests[worker] = r
 	}
 	return r, nil
@@ -210,8 +210,10 @@ func (r *RequestWriter) roll() error {
 	if err != nil {
 		return r.run.fail(writeError(r.path(), err))
 	}
-	segment := r.segment
+	segment, path := r.segment, r.path()
 	segment.Checksum = fmt.Sprintf("%08x", r.sum)
 	r.file, r.segment, r.sum = nil, Segment{}, 0
-	return r.run.Append(Event{T: r.run.Now(), Segment: &segment})
+	err = r.run.Append(Event{T: r.run.Now(), Segment: &segment})
+	r.run.pack(path)
+	return err
 }

@@ -9,6 +9,9 @@ import (
 // FormatVersion is the version of the files in a scenario's folder. A reader accepts its own version and older ones.
 const FormatVersion = 1
 
+// RotatedVersion is the version of the files of a recording: they are rotated, and closed ones are compressed.
+const RotatedVersion = 2
+
 // Run is the record of one scenario. Invariants judge it.
 type Run struct {
 	Header Header
@@ -44,6 +47,8 @@ type Header struct {
 	Plan *Plan `json:"plan,omitempty"`
 	// Recorded is set if the record is a recording of a cluster that holdfast did not disturb.
 	Recorded *Recorded `json:"recorded,omitempty"`
+	// Continued is set in the header of a file that continues the files before it, see EventsFolder. Run.Header is that of the first file.
+	Continued *Continued `json:"continued,omitempty"`
 	// Samples tells which events about the harness itself a complete record contains, so that missing ones count as missing
 	// evidence: see SamplesOfItself. Zero in older records.
 	Samples int `json:"samples,omitempty"`

@@ -14,15 +14,23 @@ import (
 type shares struct {
 	all   map[string]*history.LoadShare
 	twice string // a worker that was told twice
+	// ended are the workers that ended with the recorder of a recording. They have no totals, and nothing else takes the place of those:
+	// that too few requests were sent, or rows are missing, shows in the seconds around a disturbance, and elsewhere it is not asked.
+	ended map[string]bool
 	// drift is how far each worker's clock moved, its uncertainty included: the schedule is the worker's own.
 	drift map[string]history.Offset
 }
 
 func sharesOf(run history.Run) shares {
-	s := shares{all: make(map[string]*history.LoadShare), drift: make(map[string]history.Offset)}
+	s := shares{all: make(map[string]*history.LoadShare), ended: make(map[string]bool), drift: make(map[string]history.Offset)}
 	first := make(map[string]history.Offset)
 	for _, e := range run.Events {
 		switch {
+		case e.Resumed != nil:
+			for _, worker := range e.Resumed.Workers {
+				s.ended[worker] = true
+				delete(s.all, worker)
+			}
 		case e.Share != nil && s.all[e.Share.Worker] != nil:
 			s.twice = e.Share.Worker
 		case e.Share != nil:

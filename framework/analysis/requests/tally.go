@@ -311,7 +311,7 @@ func (t *Stats) complete() (d verdict.Missing) {
 	d = append(d, t.unshared()...)
 	for _, w := range t.workers {
 		for _, row := range w.lanes {
-			if !totals[w.name+" "+string(row.lane.lane)] && !t.shares.lost(w.name, row.lane.lane, totals) {
+			if !totals[w.name+" "+string(row.lane.lane)] && !t.shares.lost(w.name, row.lane.lane, totals) && !t.shares.ended[w.name] {
 				d.Add("%s has no totals for lane %s in the record", w.name, row.lane.lane)
 			}
 		}

@@ -16,7 +16,7 @@ func copyPayloads(events []history.Event) {
 		e.Noise, e.Echo, e.Gateway = clone(e.Noise), clone(e.Echo), clone(e.Gateway)
 		e.Reach, e.Share = clone(e.Reach), clone(e.Share)
 		e.Load, e.Segment, e.Trouble = clone(e.Load), clone(e.Segment), clone(e.Trouble)
-		e.End = clone(e.End)
+		e.End, e.Resumed = clone(e.End), clone(e.Resumed)
 	}
 }
 
