@@ -17,6 +17,8 @@ ACTIONLINT := $(CACHE)/tools/actionlint-$(ACTIONLINT_VERSION)
 # go test says nothing of what was skipped, unless it says everything; gotestsum lists it at the end, with the reason.
 GOTESTSUM_VERSION := v1.13.0
 GOTESTSUM := $(CACHE)/tools/gotestsum-$(GOTESTSUM_VERSION)
+# Debian's Prometheus and Alertmanager are unpacked here and not installed, because a package that is installed starts a service.
+PROMETHEUS := $(CACHE)/tools/prometheus
 
 .PHONY: help
 help: ## Show this list
@@ -27,8 +29,8 @@ build: ## Build bin/holdfast, one static binary
 	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o bin/holdfast .
 
 .PHONY: test
-test: chromium $(GOTESTSUM) ## Run every test that needs no cluster, with the race detector
-	$(GOTESTSUM) --format pkgname -- -race -timeout 20m ./...
+test: chromium prometheus $(GOTESTSUM) ## Run every test that needs no cluster, with the race detector
+	PATH="$$PATH:$(PROMETHEUS)/usr/bin" $(GOTESTSUM) --format pkgname -- -race -timeout 20m ./...
 
 .PHONY: test-cluster
 test-cluster: build ## Run the tests that need a real API server, on a cluster that is made for them and removed again
@@ -39,6 +41,10 @@ test-cluster: build ## Run the tests that need a real API server, on a cluster t
 .PHONY: plain-cluster
 plain-cluster: ## Make a cluster that holdfast did not make, for trying record and plan; DIR=/tmp/plain (remove it with: go run ./framework/internal/plaincluster down DIR)
 	go run ./framework/internal/plaincluster up $(or $(DIR),/tmp/plain)
+
+.PHONY: test-patrol
+test-patrol: prometheus ## Have a real Prometheus and Alertmanager tell each state that the patrol's alerts are about (some minutes)
+	PATH="$$PATH:$(PROMETHEUS)/usr/bin" go test -count 1 -tags e2e -timeout 30m -v -run '^TestAlerts(OnARealPrometheus|OutliveThePatrolsTroubles)$$' ./framework/patrol/emit
 
 .PHONY: fuzz-scheduler
 fuzz-scheduler: ## Compare our placement rules with kube-scheduler's own on N=100000 random clusters; SEED=1 (compiles for minutes)
@@ -104,6 +110,7 @@ bench: ## Run the benchmarks, side by side with what they are measured against (
 	go test -run '^$$' -bench . -benchmem ./framework/history ./framework/invariant
 	go test -run '^$$' -bench . -benchtime 1x ./framework/export
 	go test -run '^$$' -bench . -benchtime 1x -timeout 40m ./framework/load/collect ./framework/selftest
+	go test -run '^$$' -bench Patrol -benchtime 1x -timeout 30m ./framework/patrol
 	go test -tags e2e -run '^$$' -bench ProvenCluster -benchtime 5x -timeout 1h ./clusters/kind
 
 .PHONY: clean
@@ -142,4 +149,20 @@ chromium:
 	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium >/dev/null; \
 	else \
 	  echo "no Chromium: install it, or set HOLDFAST_NO_CHROMIUM=1 to skip the test that needs it"; exit 1; \
+	fi
+
+# The patrol's alerting rules are tried by Prometheus itself. On Debian its packages are unpacked for that, unless told not to.
+.PHONY: prometheus
+prometheus:
+	@export PATH="$$PATH:$(PROMETHEUS)/usr/bin"; \
+	if [ "$$HOLDFAST_NO_PROMETHEUS" = 1 ] || { command -v promtool && command -v prometheus && command -v prometheus-alertmanager; } >/dev/null; then :; \
+	elif [ "$$HOLDFAST_NO_INSTALL" = 1 ]; then \
+	  echo "no Prometheus, and HOLDFAST_NO_INSTALL=1: put promtool, prometheus and prometheus-alertmanager on the PATH, or set HOLDFAST_NO_PROMETHEUS=1 to skip the tests that need them"; exit 1; \
+	elif command -v apt-get >/dev/null && command -v dpkg-deb >/dev/null; then \
+	  echo "unpacking the distribution's prometheus and prometheus-alertmanager into $(PROMETHEUS), for the tests of the patrol's alerts (HOLDFAST_NO_INSTALL=1 refuses)"; \
+	  set -e; if [ "$$(id -u)" = 0 ]; then apt-get update -qq; fi; rm -rf $(PROMETHEUS).part; mkdir -p $(PROMETHEUS).part; cd $(PROMETHEUS).part; \
+	  apt-get download -qq -o APT::Sandbox::User=root prometheus prometheus-alertmanager; \
+	  for package in *.deb; do dpkg-deb -x $$package .; rm $$package; done; rm -rf $(PROMETHEUS); mv $(PROMETHEUS).part $(PROMETHEUS); \
+	else \
+	  echo "no Prometheus: install it, or set HOLDFAST_NO_PROMETHEUS=1 to skip the tests that need it"; exit 1; \
 	fi

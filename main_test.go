@@ -106,6 +106,24 @@ func TestExitCodesOfSignals(t *testing.T) {
 	}
 }
 
+// A patrol that is told to end has done what it was asked for.
+func TestAPatrolEndsBySIGTERM(t *testing.T) {
+	silent, asked := silentServer(t)
+	cmd := holdfast(t, "audit", "--serve", "127.0.0.1:0", "--kubeconfig", kubeconfig(t, silent))
+	var said strings.Builder
+	cmd.Stderr = &said
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	<-asked
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if code := codeOf(t, cmd.Wait()); code != 0 || !strings.Contains(said.String(), "patrol: a page at http://127.0.0.1:") {
+		t.Errorf("exit code %d\n%s", code, said.String())
+	}
+}
+
 // record is a folder with the record of a scenario that promises this.
 func record(t *testing.T, promised invariant.Invariant, incomplete string) string {
 	t.Helper()

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/holdfast-ha/holdfast/framework/prose"
@@ -43,7 +44,7 @@ func checkBudgetBlocksDrains(s *subject) {
 
 // severalBudgets is the finding that several budgets cover the same pods. Only a budget that covers no other workload can be
 // deleted.
-func (s *subject) severalBudgets(covering []policyv1.PodDisruptionBudget) Finding {
+func (s *subject) severalBudgets(covering []cover) Finding {
 	var all []string
 	for _, b := range covering {
 		all = append(all, b.Name)
@@ -65,21 +66,20 @@ func (s *subject) severalBudgets(covering []policyv1.PodDisruptionBudget) Findin
 }
 
 // covered returns the workloads whose pods a budget covers.
-func (v *view) covered(b policyv1.PodDisruptionBudget) (workloads []*Workload) {
-	for i := range v.cluster.Workloads {
-		w := &v.cluster.Workloads[i]
-		if w.Namespace == b.Namespace && matches(b.Spec.Selector, w.Template.Labels) {
+func (v *view) covered(b cover) (workloads []*Workload) {
+	for _, w := range v.inside(b.Namespace).workloads {
+		if b.selects.Matches(labels.Set(w.Template.Labels)) {
 			workloads = append(workloads, w)
 		}
 	}
 	return workloads
 }
 
-func (s *subject) coversOnly(b policyv1.PodDisruptionBudget) bool { return len(s.covered(b)) == 1 }
+func (s *subject) coversOnly(b cover) bool { return len(s.covered(b)) == 1 }
 
 // expected returns the number of pods that a budget's percentages refer to: the sum of the replicas that its workloads want. If
 // the budget covers other pods too, only its status tells, and the larger number counts.
-func (s *subject) expected(b policyv1.PodDisruptionBudget) int {
+func (s *subject) expected(b cover) int {
 	sum := 0
 	for _, w := range s.covered(b) {
 		sum += w.Replicas

@@ -7,6 +7,7 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // Resource is an API resource that rules need to have been listed.
@@ -31,7 +32,7 @@ type Cluster struct {
 	// Taken is when the reading began.
 	Taken     time.Time
 	Workloads []Workload
-	Nodes     []corev1.Node
+	Nodes     []corev1.Node // with the fields that rules need
 	Budgets   []policyv1.PodDisruptionBudget
 	Services  []corev1.Service
 	Slices    []discoveryv1.EndpointSlice
@@ -53,6 +54,7 @@ type Workload struct {
 	Kind      string // Deployment or StatefulSet
 	Namespace string
 	Name      string
+	UID       types.UID
 	Replicas  int
 	Selector  *metav1.LabelSelector
 	Template  corev1.PodTemplateSpec
@@ -60,7 +62,18 @@ type Workload struct {
 	// Claims: its pods have or share volumes that may be tied to a zone or a node.
 	Claims bool
 	// Pods are the workload's own pods that have not ended.
-	Pods []corev1.Pod
+	Pods []Pod
+}
+
+// Pod is what rules need of a pod: a hundredth of its size, which counts where thousands are kept.
+type Pod struct {
+	Name   string
+	Labels map[string]string
+	Node   string // empty: none yet
+	Going  bool   // it is being deleted
+	// Unschedulable is since when the scheduler has had no node for it, and Said why; zero: it has one, or has not tried.
+	Unschedulable time.Time
+	Said          string
 }
 
 // The kinds of workloads.

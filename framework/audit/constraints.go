@@ -128,7 +128,7 @@ func honors(policy *corev1.NodeInclusionPolicy, otherwise corev1.NodeInclusionPo
 // constraint over zones is hard and the one over nodes soft, because two hard ones can deadlock if zones have different numbers
 // of nodes.
 func (s *subject) spreadOut() (fix []Step, caution string) {
-	hosts, zones := len(s.homes()), len(domains(s.homes(), zoneKey))
+	hosts, zones := len(s.homes().nodes), len(s.homes().domains(zoneKey))
 	if s.cluster.unread(Nodes, s.Namespace) {
 		hosts, zones = 2, 0
 		caution = "nodes could not be listed, so the patch spreads over nodes and leaves zones alone"

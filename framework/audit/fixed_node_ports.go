@@ -66,10 +66,10 @@ func (s *subject) texts() (all []text) {
 			add("variable "+env.Name, fmt.Sprintf("%s/env/%d/value", at, i), env.Value)
 		}
 	}
-	named := configMapsOf(s.Template.Spec)
-	for _, m := range s.cluster.ConfigMaps {
-		if m.Namespace == s.Namespace && slices.Contains(named, m.Name) {
-			all = append(all, s.mapTexts(m)...)
+	configMaps := s.inside(s.Namespace).configMaps
+	for _, name := range slices.Compact(slices.Sorted(slices.Values(configMapsOf(s.Template.Spec)))) {
+		if m := configMaps[name]; m != nil {
+			all = append(all, s.mapTexts(*m)...)
 		}
 	}
 	return all
@@ -104,7 +104,10 @@ type fixed struct {
 }
 
 func (v *view) fixedIn(in string) fixed {
-	f := fixed{view: v}
+	f := fixed{view: v, replaced: in}
+	if !mayHavePort(in) {
+		return f
+	}
 	f.replaced = hostPort.ReplaceAllStringFunc(in, f.see)
 	for _, service := range f.services { // several nodes of one Service become one entry of a list
 		for twice := service + "," + service; strings.Contains(f.replaced, twice); {
@@ -112,6 +115,19 @@ func (v *view) fixedIn(in string) fixed {
 		}
 	}
 	return f
+}
+
+// mayHavePort reports whether a text may contain a port. Most do not, which is found out much faster than with a regular expression.
+func mayHavePort(text string) bool {
+	for {
+		at := strings.IndexByte(text, ':')
+		if at < 0 || at+1 == len(text) {
+			return false
+		}
+		if text = text[at+1:]; text[0] >= '0' && text[0] <= '9' {
+			return true
+		}
+	}
 }
 
 // see records an address of a node port, and returns what replaces it.

@@ -43,8 +43,8 @@ func (s *subject) checkHandMade() {
 
 // service returns a Service by name; nil if it was not read.
 func (v *view) service(namespace, name string) *corev1.Service {
-	for i := range v.cluster.Services {
-		if s := &v.cluster.Services[i]; s.Namespace == namespace && s.Name == name {
+	for _, s := range v.inside(namespace).services {
+		if s.Name == name {
 			return s
 		}
 	}

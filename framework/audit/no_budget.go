@@ -7,6 +7,7 @@ import (
 
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
@@ -39,22 +40,20 @@ func checkNoBudget(s *subject) {
 }
 
 // budgets returns the budgets that cover the subject's pods, by name.
-func (s *subject) budgets() (covering []policyv1.PodDisruptionBudget) {
-	for _, b := range s.cluster.Budgets {
-		if b.Namespace == s.Namespace && s.own(b.Spec.Selector) {
+func (s *subject) budgets() (covering []cover) {
+	for _, b := range s.inside(s.Namespace).budgets {
+		if b.selects.Matches(labels.Set(s.Template.Labels)) {
 			covering = append(covering, b)
 		}
 	}
-	slices.SortFunc(covering, func(a, b policyv1.PodDisruptionBudget) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(covering, func(a, b cover) int { return strings.Compare(a.Name, b.Name) })
 	return covering
 }
 
 // freeBudgetName returns the workload's own name, or a longer one if a budget that covers something else has that name.
 func (s *subject) freeBudgetName() string {
 	name := s.Name
-	for slices.ContainsFunc(s.cluster.Budgets, func(b policyv1.PodDisruptionBudget) bool {
-		return b.Namespace == s.Namespace && b.Name == name
-	}) {
+	for slices.ContainsFunc(s.inside(s.Namespace).budgets, func(b cover) bool { return b.Name == name }) {
 		name += "-budget"
 	}
 	return name

@@ -27,7 +27,7 @@ func checkOneNode(s *subject) {
 func (s *subject) hosts() []string {
 	found := map[string]bool{}
 	for _, p := range s.placed() {
-		found[p.Spec.NodeName] = true
+		found[p.Node] = true
 	}
 	return slices.Sorted(maps.Keys(found))
 }

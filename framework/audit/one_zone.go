@@ -29,8 +29,8 @@ func checkOneZone(s *subject) {
 		return
 	}
 	f := Finding{Evidence: fmt.Sprintf("all %d placed pods are in zone %s, on %s", len(s.placed()), in[0], prose.Count(len(s.hosts()), "node"))}
-	reachable := domains(s.homes(), zoneKey)
-	switch all := domains(s.allNodes(), zoneKey); {
+	reachable := s.homes().domains(zoneKey)
+	switch all := s.all.domains(zoneKey); {
 	case len(reachable) > 1:
 		f.Fix, f.Caution = s.spreadOut()
 	case s.selectsAway(in[0]):
@@ -58,7 +58,7 @@ func (s *subject) zones() (in, unlabelled []string) {
 // selectsAway reports whether nodes in other zones would take the subject's pods if its own selector or affinity did not
 // exclude them.
 func (s *subject) selectsAway(zone string) bool {
-	for _, n := range s.allNodes() {
+	for _, n := range s.all.nodes {
 		elsewhere := n.Labels[zoneKey] != "" && n.Labels[zoneKey] != zone
 		if elsewhere && repelledBy(s.Template.Spec, n, lasting) == "" && !admits(s.Template.Spec, n) {
 			return true
@@ -68,5 +68,5 @@ func (s *subject) selectsAway(zone string) bool {
 }
 
 func other(all []string, than string) []string {
-	return slices.DeleteFunc(all, func(s string) bool { return s == than })
+	return slices.DeleteFunc(slices.Clone(all), func(s string) bool { return s == than })
 }

@@ -15,7 +15,7 @@ import (
 const PendingLimit = 5 * time.Minute
 
 var pendingOnHardConstraint = Rule{
-	ID: "pending-on-hard-constraint", Severity: Error,
+	ID: PendingRule, Severity: Error,
 	Title: "pods have long been Pending because of a hard constraint",
 	Why: "A hard constraint is kept by leaving pods Pending. If that lasts longer than five minutes it is not just a rollout: the " +
 		"workload has too few pods, and clients feel the next loss. Pods that only lack CPU or memory are not reported.",
@@ -33,64 +33,66 @@ const (
 )
 
 func checkPending(s *subject) {
-	pods, since, said := s.unschedulable()
+	pods := s.keptPending(PendingLimit)
 	if len(pods) == 0 {
 		return
 	}
-	fix, caution, because := s.unblock(said)
-	if !because {
-		return
-	}
+	first := pods[0]
+	fix, caution := s.unblock(first.Said)
 	if s.Kind == StatefulSet && len(fix) > 0 { // a StatefulSet's rollout waits for a broken pod
 		for _, p := range pods {
-			fix = append(fix, s.remove(Target{Kind: "Pod", Namespace: s.Namespace, Name: p}))
+			fix = append(fix, s.remove(Target{Kind: "Pod", Namespace: s.Namespace, Name: p.Name}))
 		}
 	}
 	s.find(Finding{
 		Evidence: fmt.Sprintf("%d of %s Pending, the first for %s; the scheduler says: %s",
-			len(pods), prose.Count(s.Replicas, "pod"), s.cluster.Taken.Sub(since).Round(time.Minute), said),
+			len(pods), prose.Count(s.Replicas, "pod"), s.cluster.Taken.Sub(first.Unschedulable).Round(time.Minute), first.Said),
 		Fix: fix, Caution: sentences(caution, s.rollout()),
 	})
 }
 
-// unschedulable returns the pods that have been unschedulable for longer than PendingLimit, since when the first of them has,
-// and the scheduler's message about it.
-func (s *subject) unschedulable() (pods []string, since time.Time, said string) {
+// keptPending returns the pods that a hard constraint has kept Pending for longer than a time, the longest first.
+func (s *subject) keptPending(longer time.Duration) (pods []Pod) {
 	for _, p := range s.Pods {
-		for _, c := range p.Status.Conditions {
-			if c.Type != corev1.PodScheduled || c.Status != corev1.ConditionFalse || c.Reason != corev1.PodReasonUnschedulable {
-				continue
-			}
-			if at := c.LastTransitionTime.Time; p.DeletionTimestamp == nil && s.cluster.Taken.Sub(at) > PendingLimit {
-				if pods = append(pods, p.Name); len(pods) == 1 || at.Before(since) {
-					since, said = at, c.Message
-				}
-			}
+		if p.Said != "" && !p.Going && s.cluster.Taken.Sub(p.Unschedulable) > longer && s.because(p.Said) {
+			pods = append(pods, p)
 		}
 	}
-	return pods, since, said
+	slices.SortStableFunc(pods, func(a, b Pod) int { return a.Unschedulable.Compare(b.Unschedulable) })
+	return pods
 }
 
-// unblock returns what lets the pods be scheduled, given the scheduler's message; because reports whether a hard constraint
-// keeps them. The scheduler checks affinity last, so a node that it rejects for affinity passes all other checks: relaxing the
-// affinity is enough.
-func (s *subject) unblock(said string) (fix []Step, caution string, because bool) {
-	for _, cause := range []struct {
-		is      bool
-		unblock func() ([]Step, string)
-	}{
+// cause is a hard constraint that the scheduler's message names, and what gives way.
+type cause struct {
+	named   bool
+	unblock func() (fix []Step, caution string)
+}
+
+// causes are the hard constraints that may keep pods pending, in the order in which they are relaxed. The scheduler checks affinity
+// last, so a node that it rejects for affinity passes all other checks: relaxing the affinity is enough.
+func (s *subject) causes(said string) []cause {
+	return []cause{
 		{strings.Contains(said, becauseOfApart) || strings.Contains(said, becauseOthersApart), s.unblockApart},
 		{strings.Contains(said, becauseOfAffinity), s.unblockAffinity},
 		{strings.Contains(said, becauseOfSpread), s.unblockSpread},
-		{strings.Contains(said, becauseOfNodeSelector) && len(s.homes()) == 0, s.unblockSelector},
-	} {
-		if cause.is && len(fix) == 0 {
-			because = true
+		{strings.Contains(said, becauseOfNodeSelector) && len(s.homes().nodes) == 0, s.unblockSelector},
+	}
+}
+
+// because reports whether the scheduler's message names a hard constraint.
+func (s *subject) because(said string) bool {
+	return slices.ContainsFunc(s.causes(said), func(c cause) bool { return c.named })
+}
+
+// unblock returns what lets the pods be scheduled, given the scheduler's message.
+func (s *subject) unblock(said string) (fix []Step, caution string) {
+	for _, cause := range s.causes(said) {
+		if cause.named && len(fix) == 0 {
 			step, words := cause.unblock()
 			fix, caution = step, sentences(caution, words)
 		}
 	}
-	return fix, caution, because
+	return fix, caution
 }
 
 // unblockSelector returns no patch: which label was meant is not known.
@@ -107,7 +109,7 @@ func (s *subject) unblockSpread() ([]Step, string) {
 		if !hard(c) {
 			continue
 		}
-		if there := len(domains(s.homes(), c.TopologyKey)); c.MinDomains != nil && int(*c.MinDomains) > there && there > 0 {
+		if there := len(s.homes().domains(c.TopologyKey)); c.MinDomains != nil && int(*c.MinDomains) > there && there > 0 {
 			e.change(i, "minDomains", there)
 		}
 		if dead, _ := s.dead(c); len(dead) > 0 {
@@ -122,7 +124,7 @@ func (s *subject) unblockSpread() ([]Step, string) {
 		if !hard(c) {
 			continue
 		}
-		if len(domains(s.homes(), c.TopologyKey)) == 0 {
+		if len(s.homes().domains(c.TopologyKey)) == 0 {
 			return nil, "no node that takes its pods carries the label " + c.TopologyKey + ", which the constraint needs: label them"
 		}
 		if room := s.emptiest(c); len(room) > 0 {
@@ -153,7 +155,7 @@ func (s *subject) emptiest(c corev1.TopologySpreadConstraint) (room []string) {
 		counts[d] = 0
 	}
 	for _, p := range s.largest(c.MatchLabelKeys) {
-		if n := s.nodes[p.Spec.NodeName]; n != nil && n.Labels[c.TopologyKey] != "" {
+		if n := s.nodes[p.Node]; n != nil && n.Labels[c.TopologyKey] != "" {
 			counts[n.Labels[c.TopologyKey]]++
 		}
 	}

@@ -7,7 +7,6 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/holdfast-ha/holdfast/workloads"
 )
@@ -101,17 +100,8 @@ func TestPendingForOtherReasons(t *testing.T) {
 		{"kept away by others", "0/8 nodes are available: 8 node(s) didn't satisfy existing pods anti-affinity rules.", time.Hour, false, 1},
 	} {
 		now := time.Now()
-		p := corev1.Pod{
-			ObjectMeta: metav1.ObjectMeta{Name: "backend-0"},
-			Status: corev1.PodStatus{Conditions: []corev1.PodCondition{{
-				Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable,
-				Message: test.message, LastTransitionTime: metav1.NewTime(now.Add(-test.age)),
-			}}},
-		}
-		if test.deleting {
-			p.DeletionTimestamp = &metav1.Time{Time: now}
-		}
-		c := Cluster{Taken: now, Workloads: []Workload{{Kind: Deployment, Namespace: shop, Name: "backend", Replicas: 2, Pods: []corev1.Pod{p}}}}
+		p := Pod{Name: "backend-0", Unschedulable: now.Add(-test.age), Said: test.message, Going: test.deleting}
+		c := Cluster{Taken: now, Workloads: []Workload{{Kind: Deployment, Namespace: shop, Name: "backend", Replicas: 2, Pods: []Pod{p}}}}
 		for _, n := range fleet() {
 			c.Nodes = append(c.Nodes, *n)
 		}

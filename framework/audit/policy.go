@@ -76,7 +76,7 @@ func Policy(critical string) ([]byte, error) {
 			PolicyName: policyName, ValidationActions: []admissionv1.ValidationAction{admissionv1.Deny},
 		},
 	}
-	return documents(policy, binding)
+	return Documents(policy, binding)
 }
 
 func policyMessage(critical string) string {
@@ -85,8 +85,8 @@ func policyMessage(critical string) string {
 		"labelSelector: the one of spec.selector, matchLabelKeys: [" + revisionKey + "] (Deployments only)}"
 }
 
-// documents joins objects to one YAML stream, without the status that API types carry.
-func documents(objects ...any) ([]byte, error) {
+// Documents joins objects to one YAML stream, without the status that API types carry.
+func Documents(objects ...any) ([]byte, error) {
 	var parts [][]byte
 	for _, o := range objects {
 		text, err := json.Marshal(o)

@@ -23,12 +23,24 @@ import (
 // PageSize is how many objects are requested at a time, so that a list of ten thousand pods does not come in one response.
 const PageSize = 500
 
+// MapPageSize is the same for ConfigMaps: one of them may have a size of 1 MiB.
+const MapPageSize = 50
+
+func pageSize(of Resource) int64 {
+	if of == ConfigMaps {
+		return MapPageSize
+	}
+	return PageSize
+}
+
 // Scope says which namespaces are read.
 type Scope struct {
 	// Namespaces by name. None: all except Kubernetes' own (kube-*).
 	Namespaces []string
 	// System includes Kubernetes' own namespaces, too.
 	System bool
+	// Skip lists IDs of rules that will be left out of the audit. What only they need is not read, so it needs no permission.
+	Skip []string
 }
 
 // has reports whether objects of a namespace belong to the audit.
@@ -39,7 +51,7 @@ func (s Scope) has(namespace string) bool {
 // Read gets and lists what the rules need, and writes nothing. What the cluster refuses to show is noted as Unread. It returns
 // an error only if the cluster cannot be queried at all, or rejects the credentials.
 func Read(ctx context.Context, client kubernetes.Interface, scope Scope) (Cluster, error) {
-	r := reader{ctx: ctx, client: client, scope: scope, owners: map[types.UID]types.UID{}, pods: map[types.UID][]corev1.Pod{}}
+	r := reader{ctx: ctx, client: client, scope: scope, owners: map[types.UID]types.UID{}, pods: map[types.UID][]Pod{}}
 	r.cluster.Taken = time.Now()
 	r.checkNamespaces()
 	r.readWorkloads()
@@ -58,9 +70,9 @@ type reader struct {
 	client  kubernetes.Interface
 	scope   Scope
 	cluster Cluster
-	uids    []types.UID                // of the workloads, in their order
-	owners  map[types.UID]types.UID    // of ReplicaSets: their Deployments
-	pods    map[types.UID][]corev1.Pod // by the UID of their controller
+	uids    []types.UID             // of the workloads, in their order
+	owners  map[types.UID]types.UID // of ReplicaSets: their Deployments
+	pods    map[types.UID][]Pod     // by the UID of their controller
 	err     error
 }
 
@@ -101,17 +113,18 @@ func (r *reader) readPods() {
 		if owner == nil || p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed {
 			return
 		}
-		p.ManagedFields = nil // most of a pod's size, and not needed
-		r.pods[owner.UID] = append(r.pods[owner.UID], *p)
+		r.pods[owner.UID] = append(r.pods[owner.UID], slimPod(p))
 	})
 }
 
 func (r *reader) readSurroundings() {
 	named := r.namedConfigMaps()
 	list(r, Budgets, r.client.PolicyV1().PodDisruptionBudgets, func(b *policyv1.PodDisruptionBudget) {
+		b.ManagedFields = nil // most of an object's size, and not needed
 		r.cluster.Budgets = append(r.cluster.Budgets, *b)
 	})
 	list(r, Services, r.client.CoreV1().Services, func(s *corev1.Service) {
+		s.ManagedFields = nil
 		r.cluster.Services = append(r.cluster.Services, *s)
 	})
 	list(r, EndpointSlices, r.client.DiscoveryV1().EndpointSlices, func(s *discoveryv1.EndpointSlice) {
@@ -121,11 +134,12 @@ func (r *reader) readSurroundings() {
 	})
 	list(r, ConfigMaps, r.client.CoreV1().ConfigMaps, func(m *corev1.ConfigMap) {
 		if named[types.NamespacedName{Namespace: m.Namespace, Name: m.Name}] {
+			m.ManagedFields, m.BinaryData = nil, nil
 			r.cluster.ConfigMaps = append(r.cluster.ConfigMaps, *m)
 		}
 	})
 	page(r, Nodes, "", r.client.CoreV1().Nodes(), func(n *corev1.Node) {
-		r.cluster.Nodes = append(r.cluster.Nodes, *n)
+		r.cluster.Nodes = append(r.cluster.Nodes, slimNode(n))
 	})
 }
 
@@ -154,7 +168,7 @@ func (r *reader) adopt() {
 		}
 	}
 	for i := range r.cluster.Workloads { // the map above has no order
-		slices.SortFunc(r.cluster.Workloads[i].Pods, func(a, b corev1.Pod) int { return strings.Compare(a.Name, b.Name) })
+		slices.SortFunc(r.cluster.Workloads[i].Pods, func(a, b Pod) int { return strings.Compare(a.Name, b.Name) })
 	}
 }
 
@@ -175,8 +189,13 @@ type lister[L runtime.Object] interface {
 	List(ctx context.Context, options metav1.ListOptions) (L, error)
 }
 
-// list visits all objects of a resource in the scope's namespaces.
+// list visits all objects of a resource in the scope's namespaces. A resource that no rule needs is not listed, and noted as such: it
+// must not look as if the cluster had none of it.
 func list[T any, L runtime.Object, C lister[L]](r *reader, what Resource, in func(namespace string) C, visit func(*T)) {
+	if !r.scope.needs(what) {
+		r.cluster.Unread = append(r.cluster.Unread, Unread{Resource: what, Why: "it was not read, because the rules that need it are left out"})
+		return
+	}
 	namespaces := r.scope.Namespaces
 	if len(namespaces) == 0 {
 		namespaces = []string{metav1.NamespaceAll}
@@ -190,7 +209,7 @@ func list[T any, L runtime.Object, C lister[L]](r *reader, what Resource, in fun
 	}
 }
 
-// page visits all objects of one list, page by page. If a page expires meanwhile, the pager requests the whole list at once.
+// page visits all objects of one list, page by page. It keeps one page in memory and requests the next.
 func page[T any, L runtime.Object](r *reader, what Resource, namespace string, from lister[L], visit func(*T)) {
 	if r.err != nil {
 		return
@@ -198,7 +217,7 @@ func page[T any, L runtime.Object](r *reader, what Resource, namespace string, f
 	pages := pager.New(pager.SimplePageFunc(func(options metav1.ListOptions) (runtime.Object, error) {
 		return from.List(r.ctx, options)
 	}))
-	pages.PageSize = PageSize
+	pages.PageSize, pages.PageBufferSize = pageSize(what), 0
 	err := pages.EachListItem(r.ctx, metav1.ListOptions{}, func(object runtime.Object) error {
 		if typed, ok := any(object).(*T); ok {
 			visit(typed)

@@ -40,6 +40,11 @@ type Finding struct {
 // Object names a finding's workload in one word.
 func (f Finding) Object() string { return f.Namespace + "/" + f.Kind + "/" + f.Name }
 
+// Compare orders findings: the most severe first, then by their workloads.
+func (f Finding) Compare(other Finding) int {
+	return cmp.Or(cmp.Compare(f.Severity.rank(), other.Severity.rank()), strings.Compare(f.Object(), other.Object()))
+}
+
 // NotChecked names rules that could not be applied, and why.
 type NotChecked struct {
 	Rules     []string `json:"rules"`               // the rules that were not applied
@@ -122,9 +127,7 @@ func Audit(c Cluster, o Options) Report {
 			}
 		}
 	}
-	slices.SortStableFunc(report.Findings, func(a, b Finding) int {
-		return cmp.Or(cmp.Compare(a.Severity.rank(), b.Severity.rank()), strings.Compare(a.Object(), b.Object()))
-	})
+	slices.SortStableFunc(report.Findings, Finding.Compare)
 	return report
 }
 

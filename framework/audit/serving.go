@@ -18,8 +18,8 @@ type served struct {
 // served returns the subject's containers that Services send requests to, each once. Traffic reports whether any Service
 // selects the subject's pods at all: it is not always known which container a port leads to.
 func (s *subject) served() (found []served, traffic bool) {
-	for _, service := range s.cluster.Services {
-		selects := service.Namespace == s.Namespace && len(service.Spec.Selector) > 0 && includes(s.Template.Labels, service.Spec.Selector)
+	for _, service := range s.inside(s.Namespace).services {
+		selects := len(service.Spec.Selector) > 0 && includes(s.Template.Labels, service.Spec.Selector)
 		if !selects || service.Spec.PublishNotReadyAddresses || service.Spec.Type == corev1.ServiceTypeExternalName {
 			continue // a Service that publishes pods that are not ready ignores readiness
 		}

@@ -19,7 +19,7 @@ func checkSingleReplica(s *subject) {
 	} else if s.Claims {
 		f.Caution = sentences("a volume that one node holds cannot serve two replicas", f.Caution)
 	}
-	wanted := min(max(len(domains(s.homes(), zoneKey)), 2), 3) // one per zone, at least two and at most three
+	wanted := min(max(len(s.homes().domains(zoneKey)), 2), 3) // one per zone, at least two and at most three
 	f.Fix = []Step{s.patch(s.target(), StrategicPatch, object{"spec": object{"replicas": wanted}})}
 	s.find(f)
 }

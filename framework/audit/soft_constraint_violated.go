@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	corev1 "k8s.io/api/core/v1"
 )
 
 var softConstraintViolated = Rule{
@@ -24,11 +22,10 @@ func checkSoftConstraintViolated(s *subject) {
 		if hard(c) || !s.own(c.LabelSelector) {
 			continue
 		}
-		allowed := max(int(c.MaxSkew), s.forced(c.TopologyKey))
-		if counts := s.tally(c.TopologyKey, s.largest(c.MatchLabelKeys)); extent(counts) > allowed {
+		if k := s.skew(c); k.exceeded() {
 			evidence = append(evidence, fmt.Sprintf("the skew over %s is %d, and %d is preferred: %s",
-				c.TopologyKey, extent(counts), allowed, amounts(counts)))
-			e.require(c.TopologyKey, int32(allowed))
+				c.TopologyKey, k.Skew, k.Allowed, amounts(s.tally(c.TopologyKey, s.largest(c.MatchLabelKeys)))))
+			e.require(c.TopologyKey, int32(k.Allowed))
 		}
 	}
 	for _, key := range s.wishedApart() {
@@ -52,8 +49,11 @@ func checkSoftConstraintViolated(s *subject) {
 
 // largest returns the pods of the largest group with equal values of matchLabelKeys: in a rollout, the revision with the most
 // pods.
-func (s *subject) largest(keys []string) (pods []corev1.Pod) {
-	groups := map[string][]corev1.Pod{}
+func (s *subject) largest(keys []string) (pods []*Pod) {
+	if len(keys) == 0 {
+		return s.placed()
+	}
+	groups := map[string][]*Pod{}
 	for _, p := range s.placed() {
 		var values []string
 		for _, key := range keys {
@@ -76,19 +76,10 @@ func (s *subject) forced(key string) int {
 		if !hard(c) || c.TopologyKey == key || !s.own(c.LabelSelector) {
 			continue
 		}
-		inside := map[string][]*corev1.Node{}
-		for _, n := range s.open() {
-			if outer, labelled := n.Labels[c.TopologyKey]; labelled {
-				inside[outer] = append(inside[outer], n)
-			}
-		}
-		var sizes []int
-		for _, nodes := range inside {
-			sizes = append(sizes, max(len(domains(nodes, key)), 1))
-		}
-		if len(sizes) > 0 && slices.Min(sizes) != slices.Max(sizes) {
-			each := ceilDiv(len(s.placed()), len(sizes))
-			skew = max(skew, ceilDiv(each, slices.Min(sizes)))
+		in := s.open().inside(c.TopologyKey, key)
+		if in.least != in.most {
+			each := ceilDiv(len(s.placed()), in.outer)
+			skew = max(skew, ceilDiv(each, in.least))
 		}
 	}
 	return skew

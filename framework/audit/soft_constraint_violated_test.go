@@ -66,15 +66,10 @@ func TestSoftConstraintViolated(t *testing.T) {
 // During a rollout, a constraint with pod-template-hash in matchLabelKeys is judged on the pods of one revision.
 func TestSoftConstraintInARollout(t *testing.T) {
 	s := subject{Workload: &Workload{}}
-	pod := func(revision string, going bool) corev1.Pod {
-		p := corev1.Pod{}
-		p.Labels, p.Spec.NodeName = map[string]string{revisionKey: revision}, "a1"
-		if going {
-			p.DeletionTimestamp = &p.CreationTimestamp
-		}
-		return p
+	pod := func(revision string, going bool) Pod {
+		return Pod{Labels: map[string]string{revisionKey: revision}, Node: "a1", Going: going}
 	}
-	s.Pods = []corev1.Pod{pod("1", false), pod("2", false), pod("2", false), pod("1", true), pod("1", true)}
+	s.Pods = []Pod{pod("1", false), pod("2", false), pod("2", false), pod("1", true), pod("1", true)}
 	if got := s.largest([]string{revisionKey}); len(got) != 2 || got[0].Labels[revisionKey] != "2" {
 		t.Errorf("judged are %d pods, want the 2 of revision 2", len(got))
 	}

@@ -60,12 +60,12 @@ func (s *subject) antiAffinity() []corev1.PodAffinityTerm {
 // such a node is no domain, and takes any number of pods.
 func (s *subject) roomApart(key string) (room int, bounded bool) {
 	homes := s.homes()
-	for _, n := range homes {
+	for _, n := range homes.nodes {
 		if _, labelled := n.Labels[key]; !labelled {
 			return 0, false
 		}
 	}
-	return len(domains(homes, key)), true
+	return len(homes.domains(key)), true
 }
 
 // surges reports whether a rollout must start a pod before it may end one.

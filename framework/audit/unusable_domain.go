@@ -22,11 +22,14 @@ func checkUnusableDomain(s *subject) {
 	severity, e := Warning, edit{subject: s}
 	var evidence []string
 	for i, c := range s.Template.Spec.TopologySpreadConstraints {
-		dead, nodes := s.dead(c)
-		if !hard(c) || len(dead) == 0 {
+		if !hard(c) {
 			continue
 		}
-		room := int(c.MaxSkew) * len(domains(s.homes(), c.TopologyKey))
+		dead, nodes := s.dead(c)
+		if len(dead) == 0 {
+			continue
+		}
+		room := int(c.MaxSkew) * len(s.homes().domains(c.TopologyKey))
 		evidence = append(evidence, fmt.Sprintf("of %s, %s can take none of its pods (%s): the others may have %s together, and it wants %d",
 			c.TopologyKey, listNames(dead), listNames(nodes), prose.Count(room, "pod"), s.Replicas))
 		if s.Replicas > room {
@@ -52,10 +55,10 @@ func (s *subject) honor(e *edit, i int, c corev1.TopologySpreadConstraint) {
 // dead returns the domains that a constraint counts although none of their nodes can take the subject's pods, and those nodes
 // with the reason.
 func (s *subject) dead(c corev1.TopologySpreadConstraint) (dead, nodes []string) {
-	alive := domains(s.homes(), c.TopologyKey)
+	alive := s.homes().domains(c.TopologyKey)
 	counted := s.counted(c)
 	for _, d := range domains(counted, c.TopologyKey) {
-		if slices.Contains(alive, d) {
+		if _, is := slices.BinarySearch(alive, d); is {
 			continue
 		}
 		dead = append(dead, d)
@@ -72,7 +75,7 @@ func (s *subject) dead(c corev1.TopologySpreadConstraint) (dead, nodes []string)
 // hard constraints, except those that the constraint's node inclusion policies exclude. Taints that come and go with a node's
 // health are ignored.
 func (s *subject) counted(c corev1.TopologySpreadConstraint) (nodes []*corev1.Node) {
-	for _, n := range s.allNodes() {
+	for _, n := range s.all.nodes {
 		labelled := !slices.ContainsFunc(s.Template.Spec.TopologySpreadConstraints, func(c corev1.TopologySpreadConstraint) bool {
 			_, there := n.Labels[c.TopologyKey]
 			return hard(c) && !there

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 )
@@ -14,10 +15,22 @@ type view struct {
 	cluster *Cluster
 	kubectl string
 	nodes   map[string]*corev1.Node
+	all     *nodeSet
+	taken   map[string]places // by nodeAsks
 	// addresses maps the addresses and names of nodes to their names.
 	addresses map[string]string
 	// ports maps node ports to the Services' ports that have them.
 	ports map[int32]offered
+	// in has what is in each namespace.
+	in map[string]*contents
+}
+
+// contents are objects of one namespace, in the order in which they were read.
+type contents struct {
+	workloads  []*Workload
+	budgets    []cover
+	services   []*corev1.Service
+	configMaps map[string]*corev1.ConfigMap
 }
 
 // offered is a port of a Service.
@@ -28,30 +41,75 @@ type offered struct {
 
 func newView(c *Cluster, kubectl string) *view {
 	v := &view{
-		cluster: c, kubectl: kubectl,
+		cluster: c, kubectl: kubectl, taken: map[string]places{}, in: map[string]*contents{},
 		nodes: map[string]*corev1.Node{}, addresses: map[string]string{}, ports: map[int32]offered{},
 	}
-	for i := range c.Nodes {
-		n := &c.Nodes[i]
+	v.indexNodes()
+	for i := range c.Workloads {
+		v.inside(c.Workloads[i].Namespace).workloads = append(v.inside(c.Workloads[i].Namespace).workloads, &c.Workloads[i])
+	}
+	for i := range c.Budgets {
+		v.indexBudget(&c.Budgets[i])
+	}
+	for i := range c.ConfigMaps {
+		v.inside(c.ConfigMaps[i].Namespace).configMaps[c.ConfigMaps[i].Name] = &c.ConfigMaps[i]
+	}
+	for i := range c.Services {
+		v.indexService(&c.Services[i])
+	}
+	return v
+}
+
+// inside returns the contents of a namespace.
+func (v *view) inside(namespace string) *contents {
+	if v.in[namespace] == nil {
+		v.in[namespace] = &contents{configMaps: map[string]*corev1.ConfigMap{}}
+	}
+	return v.in[namespace]
+}
+
+func (v *view) indexNodes() {
+	for i := range v.cluster.Nodes {
+		n := &v.cluster.Nodes[i]
 		v.nodes[n.Name], v.addresses[n.Name] = n, n.Name
 		for _, a := range n.Status.Addresses {
 			v.addresses[a.Address] = n.Name
 		}
 	}
-	for i := range c.Services {
-		for _, p := range c.Services[i].Spec.Ports {
-			if p.NodePort != 0 {
-				v.ports[p.NodePort] = offered{&c.Services[i], p}
-			}
+	var sorted []*corev1.Node
+	for _, name := range slices.Sorted(maps.Keys(v.nodes)) {
+		sorted = append(sorted, v.nodes[name])
+	}
+	v.all = newNodeSet(sorted)
+}
+
+// cover is a budget with its selector, which is parsed once.
+type cover struct {
+	*policyv1.PodDisruptionBudget
+	selects labels.Selector
+}
+
+func (v *view) indexBudget(b *policyv1.PodDisruptionBudget) {
+	selects, err := metav1.LabelSelectorAsSelector(b.Spec.Selector)
+	if err != nil { // the API rejects invalid selectors
+		selects = labels.Nothing()
+	}
+	v.inside(b.Namespace).budgets = append(v.inside(b.Namespace).budgets, cover{b, selects})
+}
+
+func (v *view) indexService(s *corev1.Service) {
+	v.inside(s.Namespace).services = append(v.inside(s.Namespace).services, s)
+	for _, p := range s.Spec.Ports {
+		if p.NodePort != 0 {
+			v.ports[p.NodePort] = offered{s, p}
 		}
 	}
-	return v
 }
 
 // placed returns the subject's pods that are bound to a node and not being deleted.
-func (s *subject) placed() (pods []corev1.Pod) {
-	for _, p := range s.Pods {
-		if p.Spec.NodeName != "" && p.DeletionTimestamp == nil {
+func (s *subject) placed() (pods []*Pod) {
+	for i := range s.Pods {
+		if p := &s.Pods[i]; p.Node != "" && !p.Going {
 			pods = append(pods, p)
 		}
 	}
@@ -79,46 +137,25 @@ func (s *subject) ownTerm(t corev1.PodAffinityTerm) bool {
 
 // homes returns the nodes that can take the subject's pods, though maybe not at this moment: its selector and affinity admit
 // them, and it tolerates their lasting taints.
-func (s *subject) homes() []*corev1.Node { return s.nodesThatTake(lasting) }
+func (s *subject) homes() *nodeSet { return s.places().homes }
 
 // open returns the nodes that take the subject's pods at this moment.
-func (s *subject) open() []*corev1.Node {
-	return slices.DeleteFunc(s.nodesThatTake(anyTaint), func(n *corev1.Node) bool { return n.Spec.Unschedulable })
-}
-
-func (s *subject) nodesThatTake(counts func(corev1.Taint) bool) []*corev1.Node {
-	return slices.DeleteFunc(s.allNodes(), func(n *corev1.Node) bool {
-		return !admits(s.Template.Spec, n) || repelledBy(s.Template.Spec, n, counts) != ""
-	})
-}
-
-// allNodes returns the nodes, sorted by name.
-func (v *view) allNodes() (nodes []*corev1.Node) {
-	for _, name := range slices.Sorted(maps.Keys(v.nodes)) {
-		nodes = append(nodes, v.nodes[name])
-	}
-	return nodes
-}
-
-// domains returns the sorted values of a label among nodes.
-func domains(nodes []*corev1.Node, key string) []string {
-	found := map[string]bool{}
-	for _, n := range nodes {
-		if value, labelled := n.Labels[key]; labelled {
-			found[value] = true
-		}
-	}
-	return slices.Sorted(maps.Keys(found))
-}
+func (s *subject) open() *nodeSet { return s.places().open }
 
 // tally counts pods by the domain of their node. Domains of open nodes without pods are included with 0.
-func (s *subject) tally(key string, pods []corev1.Pod) map[string]int {
-	counts := map[string]int{}
-	for _, d := range domains(s.open(), key) {
-		counts[d] = 0
+func (s *subject) tally(key string, pods []*Pod) map[string]int {
+	counts := s.count(key, pods)
+	for _, d := range s.open().domains(key) {
+		counts[d] += 0
 	}
+	return counts
+}
+
+// count counts pods by the domain of their node.
+func (s *subject) count(key string, pods []*Pod) map[string]int {
+	counts := map[string]int{}
 	for _, p := range pods {
-		if n := s.nodes[p.Spec.NodeName]; n != nil {
+		if n := s.nodes[p.Node]; n != nil {
 			if value, labelled := n.Labels[key]; labelled {
 				counts[value]++
 			}

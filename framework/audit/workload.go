@@ -9,7 +9,7 @@ import (
 // deployment returns a Deployment as a Workload, without its pods.
 func deployment(d *appsv1.Deployment) Workload {
 	w := Workload{
-		Kind: Deployment, Namespace: d.Namespace, Name: d.Name, Replicas: replicas(d.Spec.Replicas),
+		Kind: Deployment, Namespace: d.Namespace, Name: d.Name, UID: d.UID, Replicas: replicas(d.Spec.Replicas),
 		Selector: d.Spec.Selector, Template: d.Spec.Template, Claims: claims(d.Spec.Template.Spec),
 	}
 	w.Update.Rolling = d.Spec.Strategy.Type != appsv1.RecreateDeploymentStrategyType
@@ -32,7 +32,7 @@ func deployment(d *appsv1.Deployment) Workload {
 // statefulSet returns a StatefulSet as a Workload, without its pods.
 func statefulSet(s *appsv1.StatefulSet) Workload {
 	w := Workload{
-		Kind: StatefulSet, Namespace: s.Namespace, Name: s.Name, Replicas: replicas(s.Spec.Replicas),
+		Kind: StatefulSet, Namespace: s.Namespace, Name: s.Name, UID: s.UID, Replicas: replicas(s.Spec.Replicas),
 		Selector: s.Spec.Selector, Template: s.Spec.Template,
 		Claims: len(s.Spec.VolumeClaimTemplates) > 0 || claims(s.Spec.Template.Spec),
 	}

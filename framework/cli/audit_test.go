@@ -123,7 +123,22 @@ func TestAuditUsage(t *testing.T) {
 		{"--output xml", `output "xml": want table, json or sarif`},
 		{"--fail-on fatal", `fail on "fatal": want error, warning, note or never`},
 		{"--skip budget", `rule "budget": want one of one-node, `},
-		{"--emit-policy --critical =", `read label selector "="`},
+		{"--emit policy --critical =", `read label selector "="`},
+		{"--emit patrols", `emit "patrols": want policy, patrol, patrol-rules, patrol-dashboard`},
+		{"--emit patrol", "--image: name the image that has holdfast as its entry point"},
+		{"--emit patrol --image x --alert-new 10ms", "--alert-new 10ms: want at least 1s"},
+		{"--emit patrol --serve :0", "--serve and --emit: give one of them"},
+		{"--emit policy --image x", "--image is for --emit patrol"},
+		{"--image x", "--image is for --emit patrol"},
+		{"--emit patrol-rules --without-operator", "--without-operator is for --emit patrol"},
+		{"--emit patrol-dashboard --alert-new 1h", "--alert-new is for --emit patrol or patrol-rules"},
+		{"--critical a=b", "--critical is for --emit policy"},
+		{"--events", "--events is for --serve or --emit patrol"},
+		{"--interval 1m", "--interval is for --serve or --emit patrol"},
+		{"--serve :0 --interval 1s", "interval 1s: want at least 10s, because each audit lists every pod"},
+		{"--serve :0 --max-series -1", "max series -1: want 0 or more"},
+		{"--serve :0 --output json", "--output is for a single audit"},
+		{"--serve :0 --fail-on error", "--fail-on is for a single audit"},
 		{"shop", `unknown command "shop" for "holdfast audit"`},
 	} {
 		out, code, err := execute(t, append([]string{"audit"}, strings.Fields(test.args)...)...)
@@ -194,7 +209,7 @@ func TestEmitPolicy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, code, err := execute(t, "audit", "--emit-policy", "--critical", "tier=gold", "--kubeconfig", "none")
+	out, code, err := execute(t, "audit", "--emit", "policy", "--critical", "tier=gold", "--kubeconfig", "none")
 	if code != exit.Held || out != string(want) {
 		t.Errorf("exit code %d, %v\n%s", code, err, out)
 	}

@@ -92,14 +92,21 @@ func Open(ctx context.Context, t *testing.T, page []byte) (w *Witness, url strin
 	if err := os.WriteFile(name, page, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	w, url = &Witness{}, "file://"+name
+	url = "file://" + name
+	return Visit(ctx, t, url), url
+}
+
+// Visit loads a page from where it is served.
+func Visit(ctx context.Context, t *testing.T, url string) *Witness {
+	t.Helper()
+	w := &Witness{}
 	if err := chromedp.Listen(ctx, w.see); err != nil {
 		t.Fatal(err)
 	}
 	if err := chromedp.Do(ctx, chromedp.Navigate(url)); err != nil {
 		t.Fatal(err)
 	}
-	return w, url
+	return w
 }
 
 // Evaluate runs a script in the page and returns its value.

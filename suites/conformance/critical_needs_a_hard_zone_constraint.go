@@ -15,7 +15,7 @@ import (
 // Source: https://kubernetes.io/docs/reference/access-authn-authz/validating-admission-policy/
 var CriticalNeedsAHardZoneConstraint = scenario.Describe(scenario.Spec{
 	Name: "conformance/critical-needs-a-hard-zone-constraint",
-	Claim: "with the policy that holdfast audit --emit-policy writes, the API server refuses each critical Deployment and StatefulSet " +
+	Claim: "with the policy that holdfast audit --emit policy writes, the API server refuses each critical Deployment and StatefulSet " +
 		"without a hard constraint over zones that counts its own pods, and nothing else",
 	Backend: workloads.Backend{Replicas: 3, PreStop: workloads.NoPreStop}, // there is no load to protect
 	Steady:  before, Recovered: after,

@@ -20,7 +20,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/poll"
 )
 
-// ApplyPolicy applies the ValidatingAdmissionPolicy that `holdfast audit --emit-policy` writes, and sends manifests to the API
+// ApplyPolicy applies the ValidatingAdmissionPolicy that `holdfast audit --emit policy` writes, and sends manifests to the API
 // server that are made from the workload's own: good ones, which the policy must admit, and bad ones, which it must refuse. All
 // are sent as dry runs. The answers are recorded, and not judged here. The workload must have a hard constraint over zones. The
 // revert removes the policy.

@@ -1,0 +1,30 @@
+package audit
+
+import "slices"
+
+// Unsettled reports whether an earlier finding of this rule on this workload may still be true, although the report does not have it: the
+// rule could not be applied, and the workload was not seen to be gone. The report must be of this cluster.
+func (r Report) Unsettled(c *Cluster, rule, namespace, kind, name string) bool {
+	covered := slices.ContainsFunc(r.NotChecked, func(n NotChecked) bool {
+		return slices.Contains(n.Rules, rule) && n.covers(namespace, kind, name)
+	})
+	return covered && (c.workload(namespace, kind, name) || c.unlisted(namespace, kind))
+}
+
+// covers reports whether a workload was not checked for this reason.
+func (n NotChecked) covers(namespace, kind, name string) bool {
+	return (n.Namespace == "" || n.Namespace == namespace) && (n.Kind == "" || n.Kind == kind) && (n.Name == "" || n.Name == name)
+}
+
+// workload reports whether a workload was read.
+func (c *Cluster) workload(namespace, kind, name string) bool {
+	return slices.ContainsFunc(c.Workloads, func(w Workload) bool {
+		return w.Name == name && w.Namespace == namespace && w.Kind == kind
+	})
+}
+
+// unlisted reports whether the workloads of a kind could not be read in a namespace.
+func (c *Cluster) unlisted(namespace, kind string) bool {
+	return kind == Deployment && c.unread(Deployments, namespace) || kind == StatefulSet && c.unread(StatefulSets, namespace) ||
+		c.unread(Namespaces, namespace)
+}
