@@ -68,7 +68,7 @@ func TestAWorkerCallsAMethodOverTLS(t *testing.T) {
 		t.Fatal(err)
 	}
 	worker := startWorker(t, collect.WorkerOptions{Secrets: secrets(t, token)})
-	_, err = collect.Start(t.Context(), http.DefaultClient, worker, plan(load.LaneH2, "orders.shop:443"), sink)
+	_, err = collect.Start(t.Context(), http.DefaultClient, []collect.Worker{{URL: worker}}, plan(load.LaneH2, "orders.shop:443"), sink)
 	if err == nil || !strings.Contains(err.Error(), "certificate is valid for example.com") {
 		t.Errorf("another name: %v", err)
 	}
