@@ -83,6 +83,14 @@ func ended(at history.Offset) *ht.Builder {
 	return ht.Healthy().Pod(at, p)
 }
 
+// echoes measures once a second that the watches are late.
+func echoes(b *ht.Builder, late history.Offset) *ht.Builder {
+	for at := 2 * second; at < 30*second; at += second {
+		b.Event(history.Event{T: at, Echo: &history.Echo{Sent: at - late}})
+	}
+	return b
+}
+
 // evictAll takes every pod at once.
 func evictAll(at history.Offset, edit func(*history.Pod)) *ht.Builder {
 	b := ht.Healthy()
@@ -225,6 +233,13 @@ func TestCausesOfFailures(t *testing.T) {
 			astray(ended(ht.GoneAt-1500*ms), ht.GoneAt-400*ms, ht.GoneAt-398*ms, history.Refused).Header(func(h *history.Header) {
 				h.Cluster.ProxyMode = "iptables"
 			}), map[string]float64{"unknown": 1},
+		},
+		// In a real run, a request was refused 0.7 s before the preStop sleep ended, and taken for one to the pod that ends.
+		"one refused shortly before the preStop sleep ends, while rules change and the watches are on time": {
+			echoes(astray(pods(ht.Healthy(), careful), at+2500*ms, at+2502*ms, history.Refused), 200*ms), map[string]float64{"proxy-update": 1},
+		},
+		"the same while the watches are late, so that the sleep may have ended": {
+			echoes(astray(pods(ht.Healthy(), careful), at+2500*ms, at+2502*ms, history.Refused), 400*ms), map[string]float64{"late-endpoint": 1},
 		},
 		"two in a second are more than such a change explains": {
 			astray(ended(ht.GoneAt-1500*ms), ht.GoneAt-400*ms, ht.GoneAt-391*ms, history.Refused), map[string]float64{"unknown": 2},

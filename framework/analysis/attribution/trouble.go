@@ -44,7 +44,7 @@ func (s *Timelines) troubleOf(l *PodTimeline, at history.Offset) (t trouble, ok 
 		if w := l.Withdrawn(at); w.OK && at-w.At > ProxyLag {
 			cause = CauseLateWithdrawal
 		}
-		return trouble{l, cause, l.endPhase(at, PhaseDeleting), l.mayHaveClosed(at), offered}, true
+		return trouble{l, cause, l.endPhase(at, PhaseDeleting), s.mayHaveClosed(l, at), offered}, true
 	case l.downAt(at):
 		return trouble{l, CauseRestart, PhaseRestarting, true, offered}, true
 	case l.starting(at):
@@ -75,11 +75,11 @@ func (l *PodTimeline) sigterm() history.Moment {
 }
 
 // mayHaveClosed reports whether a terminating pod may have stopped listening: not during its preStop sleep, unless it has
-// ended already.
-func (l *PodTimeline) mayHaveClosed(at history.Offset) bool {
+// ended already. The sleep began no earlier than the watches were late to show the deletion.
+func (s *Timelines) mayHaveClosed(l *PodTimeline, at history.Offset) bool {
 	term := l.sigterm()
 	ended := l.Ended.OK && l.Ended.At <= at+evidence.WatchSkew || l.Gone.OK && l.Gone.At <= at+evidence.WatchSkew
-	return !term.OK || at >= term.At-evidence.WatchSkew || ended
+	return !term.OK || at >= term.At-s.facts.Noise.Lateness() || ended
 }
 
 // endPhase is how far the termination of a pod had come.

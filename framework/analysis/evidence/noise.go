@@ -45,6 +45,15 @@ type noise struct {
 	echoes    []history.Event                   // the harness's own changes that the watch delivered
 }
 
+// Lateness is how much later than it happened the record may show a change: twice the largest measured delay, because the delay is
+// measured once a second, and at most WatchSkew, beyond which a delay is a gap. In a record without measurements it is WatchSkew.
+func (n *noise) Lateness() history.Offset {
+	if len(n.echoes) == 0 {
+		return WatchSkew
+	}
+	return min(WatchSkew, 2*n.Watches)
+}
+
 // hear reads the noise from the record. A delay of the watches beyond WatchSkew counts as a gap.
 func (f *Run) hear() {
 	f.Noise.Of, f.Noise.Took = make(map[string][]history.Event), make(map[history.Lane]*stats.Durations)
