@@ -17,28 +17,31 @@ const Interval = 250 * time.Millisecond
 // wait, because an API server may be unreachable for a while. The last error is reported if the limit passes.
 type Check func(context.Context) (done bool, saw string, err error)
 
+// most is the longest pause between two checks. An API server that is away is asked again soon.
+const most = time.Second
+
+// pause is how long to wait after a check that took some time: until the interval is over. Slow checks take at most a fifth of the
+// time, because they make a machine that is short of processor time slower for what is tested. On such a machine, the checks of a
+// rollout were half of all requests to the API server.
+func pause(took time.Duration) time.Duration {
+	return max(Interval-took, min(4*took, most))
+}
+
 // Until repeats check until it is done, for at most limit. what names the awaited condition: "node w3 to be NotReady". The
 // error contains how long Until waited, what it last saw, and the last error.
 func Until(ctx context.Context, what string, limit time.Duration, check Check) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	began := time.Now()
-	tick := time.NewTicker(Interval)
-	defer tick.Stop()
 	last := sight{saw: "nothing"}
 	for {
+		asked := time.Now()
 		done, saw, err := check(ctx)
 		last.note(saw, err)
 		if err == nil && done {
 			return nil
 		}
-		select {
-		case <-ctx.Done():
-		case <-tick.C:
-		}
-		// If both channels were ready, select may have chosen the tick. Without this check, a check that used up the limit
-		// would sometimes be repeated once more.
-		if ctx.Err() != nil {
+		if Pass(ctx, pause(time.Since(asked))) != nil {
 			return fmt.Errorf("waited %s for %s: %s: %w",
 				time.Since(began).Round(100*time.Millisecond), what, last, context.Cause(ctx))
 		}
@@ -53,7 +56,7 @@ func Pass(ctx context.Context, span time.Duration) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	case <-timer.C:
-		return nil
+		return context.Cause(ctx) // both may have ended at once
 	}
 }
 

@@ -26,6 +26,28 @@ func TestUntilReturnsWhenTheConditionHolds(t *testing.T) {
 	})
 }
 
+// A check that takes long is made less often, so that waiting for a busy machine does not keep it busy.
+func TestSlowChecksAreFurtherApart(t *testing.T) {
+	for took, apart := range map[time.Duration]time.Duration{
+		10 * time.Millisecond:  poll.Interval,
+		50 * time.Millisecond:  poll.Interval,
+		100 * time.Millisecond: 500 * time.Millisecond,
+		5 * time.Second:        6 * time.Second,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			began, checks := time.Now(), 0
+			err := poll.Until(t.Context(), "the third check", time.Minute, func(context.Context) (bool, string, error) {
+				checks++
+				time.Sleep(took)
+				return checks == 3, "a check", nil
+			})
+			if want := 2*apart + took; err != nil || time.Since(began) != want {
+				t.Errorf("checks of %s: the third ended after %s, want %s (%v)", took, time.Since(began), want, err)
+			}
+		})
+	}
+}
+
 func TestUntilSaysWhatItLastSaw(t *testing.T) {
 	away := errors.New("connection refused")
 	for name, test := range map[string]struct {

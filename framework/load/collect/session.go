@@ -21,8 +21,9 @@ import (
 const (
 	// startLimit bounds the first calls to a worker, whose pod is ready by then.
 	startLimit = time.Minute
-	// collectEvery is how often rows are fetched: often enough for a progress line, without causing load.
-	collectEvery = time.Second
+	// collectEvery is how often rows are fetched: often enough for a progress line. Each time takes several requests through the
+	// API server.
+	collectEvery = 2 * time.Second
 	// stopEvery is how often a worker is asked whether its last requests have ended.
 	stopEvery = 100 * time.Millisecond
 	// rollEvery is how many segments, of two seconds each, go into a file of the record.
