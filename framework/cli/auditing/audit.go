@@ -1,4 +1,5 @@
-package cli
+// Package auditing is `holdfast audit`: its flags, what it prints, the patrol that it serves, and the manifests that it emits.
+package auditing
 
 import (
 	"errors"
@@ -31,7 +32,8 @@ type auditFlags struct {
 // severities by the values of --fail-on.
 var severities = map[string]audit.Severity{"error": audit.Error, "warning": audit.Warning, "note": audit.Note}
 
-func auditCommand(version string) *cobra.Command {
+// Command is the command `holdfast audit`.
+func Command(version string) *cobra.Command {
 	var f auditFlags
 	cmd := &cobra.Command{
 		Use:   "audit",
