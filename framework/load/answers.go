@@ -9,29 +9,20 @@ import (
 	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/load/message"
 	"github.com/holdfast-ha/holdfast/framework/load/outcome"
 )
 
-// errCloseMessage marks an orderly end of a connection by the server.
-var errCloseMessage = errors.New("close message")
-
-// errBadStatus is returned when the server answers the opening request of a connection with another status than the expected
-// one.
-var errBadStatus = errors.New("unexpected status")
-
-// errCut is returned when a connection ends in the middle of a message.
-var errCut = errors.New("the message was cut off")
-
 // send sends a message. If that fails it closes the connection, and the goroutine that reads it fails the message.
-func (s *bidiStream) send(id string, limit time.Duration) *message {
+func (s *bidiStream) send(id string, limit time.Duration) *inFlight {
 	s.sent++
-	m := &message{id: id, nth: s.sent, result: make(chan result, 1)}
+	m := &inFlight{id: id, nth: s.sent, result: make(chan result, 1)}
 	s.waiting = append(s.waiting, m)
 	if s.astray != "" {
 		m.end(history.WrongBody, s.astray)
 		s.astray, s.late[id] = "", true
 	}
-	if err := s.messages.send(id, limit); err != nil {
+	if err := s.messages.Send(id, limit); err != nil {
 		_ = s.conn.Close()
 	}
 	return m
@@ -41,7 +32,7 @@ func (s *bidiStream) send(id string, limit time.Duration) *message {
 func (s *bidiStream) answer(text string) {
 	body, count, _ := lastField(text)
 	id := strings.TrimPrefix(body, "ok ")
-	i := slices.IndexFunc(s.waiting, func(m *message) bool { return m.id == id })
+	i := slices.IndexFunc(s.waiting, func(m *inFlight) bool { return m.id == id })
 	counted, err := strconv.Atoi(count)
 	if i < 0 || err != nil || id == body {
 		s.stray(id, text)
@@ -109,7 +100,7 @@ func (d *bidiTransport) ended(s *bidiStream, err error) {
 		}
 	}
 	_ = s.conn.Close()
-	if alone && !s.leaving && !errors.Is(err, errCloseMessage) {
+	if alone && !s.leaving && !errors.Is(err, message.ErrClose) {
 		s.broken = err
 		return
 	}
@@ -119,7 +110,7 @@ func (d *bidiTransport) ended(s *bidiStream, err error) {
 // endText describes a connection's end. The words are the same for a message that was sent before the end was noticed and for one
 // that was to be sent later: which of the two it is depends on how busy this machine is.
 func endText(err error) string {
-	if errors.Is(err, errCloseMessage) || errors.Is(err, errCut) {
+	if errors.Is(err, message.ErrClose) || errors.Is(err, message.ErrCut) {
 		return outcome.Text(err)
 	}
 	return "the connection ended without a close message: " + outcome.Text(err)
@@ -129,9 +120,9 @@ func endText(err error) string {
 func (s *bidiStream) outcomeOf(err error) history.Outcome {
 	at := outcome.Waiting
 	switch {
-	case errors.Is(err, errCloseMessage):
+	case errors.Is(err, message.ErrClose):
 		return history.GoAway
-	case errors.Is(err, errCut):
+	case errors.Is(err, message.ErrCut):
 		at = outcome.Reading
 	}
 	found := history.Other

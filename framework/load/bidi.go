@@ -2,13 +2,21 @@ package load
 
 import (
 	"context"
+	"net/http"
 	"sync"
 	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/load/check"
 	"github.com/holdfast-ha/holdfast/framework/load/deadline"
+	"github.com/holdfast-ha/holdfast/framework/load/message"
 	"github.com/holdfast-ha/holdfast/workloads/backend"
+)
+
+// The lanes of messages to the sample backend, on connections that are kept as long as possible.
+const (
+	LaneStream history.Lane = "stream"    // messages in lines of text
+	LaneSocket history.Lane = "websocket" // WebSocket messages
 )
 
 // bidiTransport is the transport of lanes that hold each connection for as long as it lasts. Each request is a message on one of the
@@ -20,28 +28,18 @@ import (
 type bidiTransport struct {
 	lane   Lane
 	dialer *dialer
-	open   opener
+	open   message.Open
 
 	mu      sync.Mutex
 	current []*bidiStream // by turn, the streams that take messages; nil: the next message begins one
 	all     map[*bidiStream]bool
 }
 
-// messageConn is a connection that carries messages both ways.
-type messageConn interface {
-	// receive returns the next message. Its error wraps errCloseMessage if the server sent a close message.
-	receive() (string, error)
-	send(message string, limit time.Duration) error
-	// close sends a close message, and closes the connection.
-	close()
-}
+func newStreams(l Lane, d *dialer) transport { return newBidi(l, d, message.OpenLines) }
 
-// opener makes a message connection of a connection. If the server answered with an unexpected status, it returns the status
-// with the error. It stores the server that answered in the connection. The server is asked for paths below at, which is an address or
-// begins with one.
-type opener func(ctx context.Context, c *conn, at string) (made messageConn, status int, err error)
+func newWebSockets(l Lane, d *dialer) transport { return newBidi(l, d, message.OpenWebSocket) }
 
-func newBidi(l Lane, d *dialer, open opener) *bidiTransport {
+func newBidi(l Lane, d *dialer, open message.Open) *bidiTransport {
 	return &bidiTransport{lane: l, dialer: d, open: open, current: make([]*bidiStream, l.Connections), all: make(map[*bidiStream]bool)}
 }
 
@@ -52,11 +50,11 @@ type bidiStream struct {
 	ready    chan struct{}
 	dialled  chan struct{} // closed once there is a connection; the server may not have answered yet
 	conn     *conn
-	messages messageConn
+	messages message.Conn
 	status   int
 	err      error // why there is no message connection
 
-	waiting []*message // in the order of sending; messages that were given up stay until a later one is answered
+	waiting []*inFlight // in the order of sending; messages that were given up stay until a later one is answered
 	late    map[string]bool
 	sent    int
 	skipped int    // how many of them were skipped, as far as is known
@@ -66,8 +64,8 @@ type bidiStream struct {
 	broken  error  // the end without a close message, for which the next message will fail
 }
 
-// message is a message in flight.
-type message struct {
+// inFlight is a message that was sent.
+type inFlight struct {
 	id     string
 	nth    int // number on its connection, from 1
 	over   bool
@@ -79,7 +77,7 @@ type result struct {
 	err     string
 }
 
-func (m *message) end(o history.Outcome, err string) {
+func (m *inFlight) end(o history.Outcome, err string) {
 	if !m.over {
 		m.over = true
 		m.result <- result{o, err}
@@ -109,7 +107,10 @@ func (d *bidiTransport) begin(ctx context.Context, s *bidiStream) {
 		s.conn = c.(*conn)
 		close(s.dialled)
 		stop := context.AfterFunc(ctx, func() { _ = s.conn.Close() })
-		s.messages, s.status, err = d.open(ctx, s.conn, address+path)
+		var head http.Header
+		if s.messages, head, s.status, err = d.open(ctx, s.conn, address+path); err == nil {
+			s.conn.answeredBy(identity(head))
+		}
 		if !stop() {
 			err = deadline.Passed{}
 		}
@@ -130,11 +131,11 @@ func (d *bidiTransport) begin(ctx context.Context, s *bidiStream) {
 	late := !d.all[s] // the load ended meanwhile
 	d.mu.Unlock()
 	if late {
-		s.messages.close()
+		s.messages.Close()
 		return
 	}
 	for {
-		text, err := s.messages.receive()
+		text, err := s.messages.Receive()
 		d.mu.Lock()
 		over := d.received(s, text, err)
 		d.mu.Unlock()
@@ -185,7 +186,7 @@ func (d *bidiTransport) finish(s *bidiStream) {
 	}
 	if d.all[s] {
 		d.drop(s)
-		go s.messages.close()
+		go s.messages.Close()
 	}
 }
 
@@ -254,7 +255,7 @@ func (t *messageSender) exchange(s *bidiStream, row *history.Request, id string)
 }
 
 // await waits for a message's answer, up to the time-out.
-func (t *messageSender) await(s *bidiStream, m *message, row *history.Request) {
+func (t *messageSender) await(s *bidiStream, m *inFlight, row *history.Request) {
 	var r result
 	select {
 	case r = <-m.result:
@@ -294,7 +295,7 @@ func (d *bidiTransport) close() {
 		select {
 		case <-s.ready:
 			if s.messages != nil {
-				s.messages.close()
+				s.messages.Close()
 			}
 		default: // begin, which is still dialling, closes it
 		}

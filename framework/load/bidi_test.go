@@ -276,7 +276,7 @@ func TestAnswers(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			s := &bidiStream{late: map[string]bool{}, messages: &mute{}}
-			var messages []*message
+			var messages []*inFlight
 			for i := range test.sent {
 				messages = append(messages, s.send(string(rune('a'+i)), time.Second))
 			}
@@ -305,9 +305,9 @@ func TestAnswers(t *testing.T) {
 // mute is a message connection without a server.
 type mute struct{}
 
-func (*mute) receive() (string, error)         { select {} }
-func (*mute) send(string, time.Duration) error { return nil }
-func (*mute) close()                           {}
+func (*mute) Receive() (string, error)         { select {} }
+func (*mute) Send(string, time.Duration) error { return nil }
+func (*mute) Close()                           {}
 
 // A message that stalls fails after its time-out, and its connection is given up. Messages behind it have their own time-outs.
 func TestAStallMovesTheNextMessage(t *testing.T) {

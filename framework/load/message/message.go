@@ -1,0 +1,36 @@
+// Package message holds connections that carry messages both ways for as long as they last: a WebSocket, or lines of text after an
+// HTTP/1.1 upgrade. The server is the sample backend. What becomes of the messages is the caller's to judge.
+package message
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"time"
+)
+
+// Conn is a connection that carries messages both ways.
+type Conn interface {
+	// Receive returns the next message. Its error wraps ErrClose if the server sent a close message.
+	Receive() (string, error)
+	Send(message string, limit time.Duration) error
+	// Close sends a close message, and closes the connection.
+	Close()
+}
+
+// Open makes a Conn of a connection. The server is asked for paths below at, which is an address or begins with one. Head is the head of
+// the server's answer. If the server answered with an unexpected status, the error is ErrBadStatus and status is what it answered.
+type Open func(ctx context.Context, over net.Conn, at string) (made Conn, head http.Header, status int, err error)
+
+// ErrClose marks an orderly end of a connection by the server.
+var ErrClose = errors.New("close message")
+
+// ErrBadStatus is returned when the server answers the opening request of a connection with another status than the expected
+// one.
+var ErrBadStatus = errors.New("unexpected status")
+
+// ErrCut is returned when a connection ends in the middle of a message.
+var ErrCut = errors.New("the message was cut off")
+
+const maxBytes = 4096 // of a message
