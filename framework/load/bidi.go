@@ -13,11 +13,11 @@ import (
 	"github.com/holdfast-ha/holdfast/workloads/backend"
 )
 
-// The lanes of messages to the sample backend, on connections that are kept as long as possible.
-const (
-	LaneStream history.Lane = "stream"    // messages in lines of text
-	LaneSocket history.Lane = "websocket" // WebSocket messages
-)
+// LaneStream is messages in lines of text to the sample backend.
+const LaneStream history.Lane = "stream"
+
+// LaneSocket is WebSocket messages to the sample backend.
+const LaneSocket history.Lane = "websocket"
 
 // bidiTransport is the transport of lanes that hold each connection for as long as it lasts. Each request is a message on one of the
 // connections, which take turns. A message is sent when it is due, whatever became of earlier messages, and the answers come in
