@@ -14,9 +14,9 @@
 //   - The lanes differ in how they use connections: Lanes is the table. Pooled connections take turns, because net/http would
 //     always use the one used last, which leads to one pod. When all are busy a lane opens more, as net/http does. With
 //     Lane.MaxConnections it makes requests wait instead: a count of where connections lead must not depend on the machine's
-//     stalls. On held connections messages go both ways (package message). A message fails if its answer is skipped, or stalls, or is missing when
-//     the connection ends. A connection that closes without a close message is a failure, too. Reconnecting after the server
-//     asked for it is not.
+//     stalls. On held connections messages go both ways (package message). A message fails if its answer is skipped, or stalls, or
+//     is missing when the connection ends. A connection that closes without a close message is a failure, too. Reconnecting after
+//     the server asked for it is not.
 //   - Servers that are not holdfast's own have lanes of their own where those of the sample backend do not reach: ForeignLanes, over TCP and
 //     WebSocket (package ask), and over HTTP/2 with TLS or with a connection for each request (package roundtrip). A unary gRPC call is a
 //     request on a lane of HTTP/2, whose message is made of JSON by descriptors (package unary).

@@ -13,7 +13,9 @@ import (
 // Conn is a connection that carries messages both ways.
 type Conn interface {
 	// Receive returns the next message. Its error wraps ErrClose if the server sent a close message.
+	// It wraps ErrCut if the connection ended in the middle of a message.
 	Receive() (string, error)
+	// Send sends a message, for which it takes at most the limit.
 	Send(message string, limit time.Duration) error
 	// Close sends a close message, and closes the connection.
 	Close()
