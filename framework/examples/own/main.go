@@ -12,8 +12,8 @@ import (
 	"context"
 	"os"
 
-	"github.com/holdfast-ha/holdfast/examples/own/shop"
 	"github.com/holdfast-ha/holdfast/framework/cli"
+	"github.com/holdfast-ha/holdfast/framework/examples/own/shop"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
 )
 

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/holdfast-ha/holdfast/examples/own/shop"
+	"github.com/holdfast-ha/holdfast/framework/examples/own/shop"
 	"github.com/holdfast-ha/holdfast/framework/history/historytest"
 	"github.com/holdfast-ha/holdfast/framework/judge"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
@@ -16,7 +16,7 @@ import (
 
 // TestItIsAModuleOfItsOwn compiles a copy of this example in another module, which cannot import anything internal.
 func TestItIsAModuleOfItsOwn(t *testing.T) {
-	root, err := filepath.Abs("../..")
+	root, err := filepath.Abs("../../..")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +40,7 @@ func TestItIsAModuleOfItsOwn(t *testing.T) {
 		t.Fatal(err, sources)
 	}
 	for _, name := range append(sources, "main.go") {
-		copyFile(name, name, func(s string) string { return strings.ReplaceAll(s, ours+"/examples/own", "example.com/own") })
+		copyFile(name, name, func(s string) string { return strings.ReplaceAll(s, ours+"/framework/examples/own", "example.com/own") })
 	}
 	copyFile(filepath.Join(root, "go.sum"), "go.sum", func(s string) string { return s })
 	copyFile(filepath.Join(root, "go.mod"), "go.mod", func(s string) string {
