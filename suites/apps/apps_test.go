@@ -47,7 +47,7 @@ var found = []struct {
 	{folder: "chart", chance: keptConnections, want: map[string]string{"app/rollout": "held", "app/delete-pod": "held"}},
 	{folder: "sample", want: map[string]string{"app/rollout": "held", "app/drain": "held"}},
 	{
-		folder: "ingress", chance: []string{"app/rollout-traefik"},
+		folder: "ingress", chance: []string{"app/rollout-traefik", "app/delete-pod-traefik"},
 		want: map[string]string{
 			"app/rollout-web": "held", "app/rollout-traefik": "held", "app/delete-pod-web": "held", "app/delete-pod-traefik": "held",
 		},
@@ -63,8 +63,8 @@ var found = []struct {
 	{folder: "redis", want: map[string]string{"app/delete-pod": "violated"}},    // nobody else serves meanwhile
 }
 
-// keptConnections are the scenarios in which several nginx end.
-var keptConnections = []string{"app/rollout"}
+// keptConnections are the scenarios in which nginx end: several in a rollout, one in the others.
+var keptConnections = []string{"app/rollout", "app/delete-pod", "app/drain", "app/scale"}
 
 // few is how many requests may be on connections that are closed at that moment: a rollout and its rollback end six pods. 1 of 2,665 was seen on an
 // idle machine, and 5 of 4,481 on a busy one.
