@@ -3,11 +3,13 @@ package clustertest
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
 	"path"
+	"reflect"
 	"strconv"
 	"strings"
 	"sync"
@@ -55,6 +57,8 @@ type API struct {
 	Frozen bool
 	// Deaf makes the server accept every write and store none.
 	Deaf bool
+	// Owners makes the server keep the managed fields of objects that are created or patched.
+	Owners bool
 	// PodURL is the URL of the server behind the pods' proxy subresource. Empty means that no pod serves.
 	PodURL string
 }
@@ -169,6 +173,9 @@ func (a *API) serve(r *http.Request) (status int, body any) {
 		return a.ignore(r)
 	}
 	_, isCollection := apiResources[path.Base(at)]
+	if of := a.scaled(r); of != "" {
+		return a.serveScale(r, of)
+	}
 	switch {
 	case r.Method == http.MethodGet && isCollection:
 		return http.StatusOK, a.list(at, r.URL.Query().Get("labelSelector"))
@@ -185,18 +192,23 @@ func (a *API) serve(r *http.Request) (status int, body any) {
 		if a.objects[path.Join(at, object.GetName())] != nil {
 			return refusal(apierrors.NewAlreadyExists(schema.GroupResource{Resource: path.Base(at)}, object.GetName()))
 		}
+		if a.Owners {
+			if object, err = owned(reflect.New(reflect.TypeOf(object).Elem()).Interface().(Object), object, managerOf(r), ""); err != nil {
+				return refusal(apierrors.NewBadRequest(err.Error()))
+			}
+		}
 		a.put(at, object)
 		a.control()
 		return http.StatusCreated, object
+	case r.Method == http.MethodPut && a.objects[at] != nil:
+		return a.replace(r, at)
 	case r.Method == http.MethodPatch && a.objects[at] != nil:
-		object, err := patched(a.objects[at], r.Body)
-		if err != nil {
-			return refusal(apierrors.NewBadRequest(err.Error()))
-		}
-		a.put(path.Dir(at), object)
-		return http.StatusOK, object
-	case r.Method == http.MethodPost && path.Base(at) == "eviction",
+		return a.patch(r, at)
+	case r.Method == http.MethodPost && path.Base(at) == "eviction" && a.objects[path.Dir(at)] != nil,
 		r.Method == http.MethodDelete && (isCollection || a.objects[at] != nil):
+		if o := a.objects[strings.TrimSuffix(at, "/eviction")]; unmet(demands(r), o) {
+			return refusal(apierrors.NewConflict(schema.GroupResource{}, o.GetName(), errors.New("the preconditions are not met")))
+		}
 		for _, gone := range a.chosen(strings.TrimSuffix(at, "/eviction"), isCollection) {
 			a.remove(gone)
 		}
