@@ -14,6 +14,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
 	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
 	"github.com/holdfast-ha/holdfast/framework/maintenance"
+	"github.com/holdfast-ha/holdfast/suites/mutants/upgrade"
 )
 
 // healFlags are the flags of `holdfast heal`.
@@ -28,17 +29,17 @@ func healCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "heal [CLUSTER ...]",
 		Short: "Undo what a killed run left in a cluster",
-		Long: `heal undoes what a killed run has changed in a cluster and could not undo itself.
+		Long: `heal undoes what a killed run has changed in a cluster and could not undo itself, and prints each action. A second heal finds nothing to do.
 
-Before a run changes a node or another object that outlives it, it writes the change down in a ConfigMap of the cluster (namespace holdfast),
-with the value that the field had. heal reads these journals and puts the values back, from any machine: it needs neither the machine nor the
-files of the run. What somebody else has changed since is left as it is, and heal says so. At the end it compares all nodes, and the objects
-that were changed, with what they were before the run, and lists each difference and who made it.
+With names, heal works on clusters from 'holdfast up'. It unpauses and starts nodes, runs the undo scripts that faults store on every node
+before they change anything (/var/lib/holdfast/undo), removes the timers of these scripts, uncordons the nodes that a fault cordoned, removes the
+namespaces and cluster-wide objects of scenarios, and returns when every node is Ready, and kube-proxy and CoreDNS are available.
 
-With --context, heal works on a cluster that holdfast did not make. It also removes the run's healer, namespaces of holdfast whose time has
-passed, and the namespace holdfast. With names, it works on clusters from 'holdfast up': there it also unpauses and starts nodes, runs
-the undo scripts that faults store on nodes (/var/lib/holdfast/undo), removes the namespaces and cluster-wide objects of scenarios, and returns
-when every node is Ready, and kube-proxy and CoreDNS are available. heal prints each action. A second heal finds nothing to do.
+With --context, heal works on a cluster that holdfast did not make. There, each change was written down in a ConfigMap (namespace holdfast)
+before it was made, with the value that the field had. heal reads these journals and puts the values back, from any machine: it needs neither
+the machine nor the files of the run. What somebody else has changed since is left as it is, and heal says so. At the end it compares all nodes,
+and the objects that were changed, with what they were before the run, and lists each difference and who made it. It also removes the run's
+healer, namespaces of holdfast whose time has passed, and the namespace holdfast.
 
 heal refuses a cluster that a run is using. After Ctrl-C no heal is needed, because the run undoes its own changes. No heal is needed before
 'holdfast down' either, which removes a cluster in any state.
@@ -121,5 +122,5 @@ func (f healFlags) ours(cmd *cobra.Command, args []string) error {
 	open := func(ctx context.Context, name string) (clusters.Cluster, error) {
 		return kind.Open(ctx, e, name, kind.Options{})
 	}
-	return maintenance.Healer{Open: open, Out: out}.Heal(ctx, args)
+	return maintenance.Healer{Open: open, Revert: upgrade.Revert, Out: out}.Heal(ctx, args)
 }

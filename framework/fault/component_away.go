@@ -14,7 +14,7 @@ import (
 
 // ComponentAway takes a component away and keeps it away for a time: a static pod's manifest is moved out of its kubelet's sight
 // on every control plane, kubelet and containerd are stopped on one worker that carries pods, kube-proxy is sent to nodes that do
-// not exist, CoreDNS is scaled to none. What is left on the nodes, or the journal, undoes it, should the harness not live to do so.
+// not exist, CoreDNS is scaled to none. What is left on the nodes undoes it, should the harness not live to do so.
 //
 // When it was seen, the workload is asked for one replica more, so that there is something to stall; where nothing can be
 // asked, because the API server or its store is away, the revert asks as soon as the API server answers. The revert brings the
@@ -36,14 +36,20 @@ func (a ComponentAway) Plan(ctx context.Context, t Target) (Disruption, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", a, err)
 	}
-	made := t.edits()
+	at := c.nodes
+	if c.anywhere {
+		if at, err = controlPlanes(ctx, t); err != nil {
+			return nil, err
+		}
+		at = at[:1]
+	}
 	one, err := t.oneMore(ctx)
 	if err != nil {
 		return nil, err
 	}
 	return &Effect{
 		Do: func(ctx context.Context) error {
-			if err := a.take(ctx, c, made); err != nil {
+			if err := node.OnEach(at, func(n clusters.Node) error { return a.remove(ctx, c.componentSpec, n) }); err != nil {
 				return err
 			}
 			return a.awaitAway(ctx, c)
@@ -65,7 +71,7 @@ func (a ComponentAway) Plan(ctx context.Context, t Target) (Disruption, error) {
 			return poll.Pass(ctx, a.For)
 		},
 		Undo: func(ctx context.Context) error {
-			if err := a.bring(ctx, c, made); err != nil {
+			if err := node.OnEach(at, func(n clusters.Node) error { return node.RunUndo(ctx, n, a.undo()) }); err != nil {
 				return err
 			}
 			return c.awaitBack(ctx, t)
@@ -73,22 +79,6 @@ func (a ComponentAway) Plan(ctx context.Context, t Target) (Disruption, error) {
 		Restore: func(ctx context.Context) (string, error) { return one.takeBack(ctx, c.back) },
 		Until:   string(a.Component) + " to be away", Limit: componentGone,
 	}, nil
-}
-
-// take takes the component away: on each of its nodes, or through the API.
-func (a ComponentAway) take(ctx context.Context, c *componentTarget, made *edits) error {
-	if c.change != nil {
-		return made.make(ctx, *c.change)
-	}
-	return node.OnEach(c.nodes, func(n clusters.Node) error { return a.remove(ctx, c.componentSpec, n) })
-}
-
-// bring brings it back.
-func (a ComponentAway) bring(ctx context.Context, c *componentTarget, made *edits) error {
-	if c.change != nil {
-		return made.undo(ctx)
-	}
-	return node.OnEach(c.nodes, func(n clusters.Node) error { return node.RunUndo(ctx, n, a.undo()) })
 }
 
 // undo is the name of the undo script on the nodes.

@@ -9,11 +9,8 @@ import (
 	"strings"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/framework/fault/node"
-	"github.com/holdfast-ha/holdfast/framework/journal"
 	"github.com/holdfast-ha/holdfast/framework/poll"
 )
 
@@ -36,39 +33,43 @@ const (
 type componentSpec struct {
 	// of returns the nodes on which the component is looked for: one worker that carries pods, or all nodes of a role.
 	of func(ctx context.Context, t Target) ([]clusters.Node, error)
-	// remove keeps the component from running on a node, restore undoes that; both may be run twice. Where change is set, it does so for all
-	// nodes, through the API.
+	// remove keeps the component from running on a node, restore undoes that; both may be run twice. Where anywhere is set, a
+	// control plane does so for all nodes, through the API.
 	remove, restore string
-	change          *journal.Change
+	anywhere        bool
 	// ofNode: the component belongs to one node, which the record names as affected.
 	ofNode bool
 	// kill: without its manifest the component ends only after half a minute, and so it is killed as well.
 	kill bool
 }
 
-// The scripts. A control plane's kubelet watches the folder of its static pods; systemd restarts what it was not told to stop.
+// The scripts. A control plane's kubelet watches the folder of its static pods; systemd restarts what it was not told to stop. For
+// a DaemonSet and a Deployment, a control plane's own kubectl is enough.
 //
 // Source: https://kubernetes.io/docs/tasks/configure-pod-container/static-pod/
 const (
 	manifests   = "/etc/kubernetes/manifests"
 	awayFolder  = "/var/lib/holdfast/away"
 	toManifests = `[ ! -e ` + awayFolder + `/$1.yaml ] || mv ` + awayFolder + `/$1.yaml ` + manifests + `/$1.yaml`
-)
-
-// A DaemonSet is sent to nodes with a label that no node has, and a Deployment has no replicas.
-var (
-	nowhere = journal.Change{
-		What: "send kube-proxy to nodes that do not exist", Action: journal.Set, Object: journal.Workload("daemonsets", metav1.NamespaceSystem, "kube-proxy"),
-		Field: journal.Pointer("spec", "template", "spec", "nodeSelector", "holdfast.dev/away"), Value: "yes", Expect: journal.Absent,
-	}
-	noReplicas = journal.Scale(journal.Workload("deployments", metav1.NamespaceSystem, "coredns"), 0)
+	kubectl     = `kubectl --kubeconfig /etc/kubernetes/admin.conf --namespace kube-system `
+	// nowhere is a label that no node has.
+	nowhere = "holdfast.dev/away"
 )
 
 var componentSpecs = map[Component]componentSpec{
 	APIServer: staticPod, Etcd: staticPod, Scheduler: staticPod, ControllerManager: staticPod,
 	Kubelet: unit, Containerd: unit,
-	KubeProxy: {of: everyNode, change: &nowhere},
-	CoreDNS:   {of: everyNode, change: &noReplicas},
+	KubeProxy: {of: everyNode, anywhere: true,
+		remove:  kubectl + `patch daemonset $1 --type merge --patch '{"spec":{"template":{"spec":{"nodeSelector":{"` + nowhere + `":"yes"}}}}}'`,
+		restore: kubectl + `patch daemonset $1 --type merge --patch '{"spec":{"template":{"spec":{"nodeSelector":{"` + nowhere + `":null}}}}}'`,
+	},
+	// What it had is kept in an annotation, in case it is taken away twice.
+	CoreDNS: {of: everyNode, anywhere: true,
+		remove: `had=$(` + kubectl + `get deployment $1 --output 'jsonpath={.spec.replicas}'); [ "$had" = 0 ] || ` +
+			kubectl + `annotate --overwrite deployment $1 ` + nowhere + `=$had && ` + kubectl + `scale deployment $1 --replicas 0`,
+		restore: `had=$(` + kubectl + `get deployment $1 --output 'jsonpath={.metadata.annotations.holdfast\.dev/away}') && { [ -z "$had" ] || ` +
+			kubectl + `scale deployment $1 --replicas $had && ` + kubectl + `annotate deployment $1 ` + nowhere + `-; }`,
+	},
 }
 
 var (

@@ -2,6 +2,7 @@ package fault
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -11,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/kubectl/pkg/drain"
 
 	"github.com/holdfast-ha/holdfast/clusters"
@@ -44,13 +46,12 @@ func (d Drain) Plan(ctx context.Context, t Target) (Disruption, error) {
 	if err := t.checkSchedulable(ctx, nodes); err != nil {
 		return nil, err
 	}
-	made := t.edits()
 	return Settling(&Effect{
 		Ask:     t.closed(node.Names(nodes)),
-		Undo:    func(ctx context.Context) error { return made.uncordon(ctx, node.Names(nodes)...) },
+		Undo:    func(ctx context.Context) error { return t.uncordonAll(ctx, nodes) },
 		Restore: t.settledAfter("uncordoned " + strings.Join(node.Names(nodes), ", ")),
 	}, func(ctx context.Context) (seen Observation, err error) {
-		if err := made.drainAll(ctx, nodes); err != nil {
+		if err := t.drainAll(ctx, nodes); err != nil {
 			return seen, err
 		}
 		settled, err := t.Settle(ctx)
@@ -62,19 +63,45 @@ func (d Drain) Plan(ctx context.Context, t Target) (Disruption, error) {
 	}), nil
 }
 
+// errCordoned keeps us from uncordoning later what was cordoned by something else.
+var errCordoned = errors.New("node is already cordoned, and not by holdfast")
+
+// checkSchedulable is an error if a node is cordoned already.
+func (t Target) checkSchedulable(ctx context.Context, nodes []clusters.Node) error {
+	for _, n := range nodes {
+		node, err := t.Client.CoreV1().Nodes().Get(ctx, n.Name(), metav1.GetOptions{})
+		if err == nil && node.Spec.Unschedulable {
+			err = errCordoned
+		}
+		if err != nil {
+			return fmt.Errorf("cordon %s: %w", n.Name(), err)
+		}
+	}
+	return nil
+}
+
 // drainAll cordons nodes and drains them at the same time. It cordons all of them first: otherwise the pods of one node would move to
 // the next.
-func (c *edits) drainAll(ctx context.Context, nodes []clusters.Node) error {
+func (t Target) drainAll(ctx context.Context, nodes []clusters.Node) error {
 	for _, n := range nodes {
-		if err := c.cordon(ctx, n.Name()); err != nil {
+		if err := t.cordon(ctx, n.Name(), true); err != nil {
 			return err
 		}
 	}
 	group, groupCtx := errgroup.WithContext(ctx)
 	for _, n := range nodes {
-		group.Go(func() error { return c.target.drain(groupCtx, n.Name()) })
+		group.Go(func() error { return t.drain(groupCtx, n.Name()) })
 	}
 	return group.Wait()
+}
+
+// uncordonAll uncordons all nodes that it can: a node that cannot be uncordoned must not keep the others cordoned.
+func (t Target) uncordonAll(ctx context.Context, nodes []clusters.Node) error {
+	var errs []error
+	for _, n := range nodes {
+		errs = append(errs, t.cordon(ctx, n.Name(), false))
+	}
+	return errors.Join(errs...)
 }
 
 // checkEmpty is an error if nodes carry pods of the workload.
@@ -112,6 +139,29 @@ func (t Target) closed(nodes []string) func(context.Context) (bool, string, erro
 func (t Target) drain(ctx context.Context, node string) error {
 	if err := drain.RunNodeDrain(t.drainer(ctx), node); err != nil {
 		return fmt.Errorf("drain %s: %w", node, err)
+	}
+	return nil
+}
+
+// cordon sets or clears a node's unschedulable, and reads it back. To cordon a cordoned node is an error, to uncordon a schedulable
+// one is not.
+func (t Target) cordon(ctx context.Context, name string, unschedulable bool) error {
+	nodes := t.Client.CoreV1().Nodes()
+	node, err := nodes.Get(ctx, name, metav1.GetOptions{})
+	if err == nil && unschedulable && node.Spec.Unschedulable {
+		err = errCordoned
+	}
+	if err == nil && (node.Spec.Unschedulable != unschedulable || CordonedByUs(node)) {
+		_, err = nodes.Patch(ctx, name, types.MergePatchType, cordonPatch(unschedulable), metav1.PatchOptions{})
+	}
+	if err == nil {
+		node, err = nodes.Get(ctx, name, metav1.GetOptions{})
+	}
+	if err == nil && node.Spec.Unschedulable != unschedulable {
+		err = fmt.Errorf("the API server accepted the patch but still returns unschedulable=%t", !unschedulable)
+	}
+	if err != nil {
+		return fmt.Errorf("set %s unschedulable=%t: %w", name, unschedulable, err)
 	}
 	return nil
 }

@@ -12,7 +12,6 @@ import (
 
 	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/journal"
 )
 
 // Fault is something that is done to a cluster. Injection runs it.
@@ -56,9 +55,7 @@ type Target struct {
 	Cluster clusters.Cluster
 	Client  kubernetes.Interface
 	// Dynamic serves the kinds for which Client has no types.
-	Dynamic dynamic.Interface
-	// Journal makes the changes that outlast Namespace: those of nodes, and of Kubernetes' own workloads. Any machine can undo them.
-	Journal   *journal.Journal
+	Dynamic   dynamic.Interface
 	Namespace string
 	// Workload is the name of the Deployment under test, or of the StatefulSet.
 	Workload    string

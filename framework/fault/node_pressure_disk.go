@@ -27,8 +27,8 @@ const (
 	fillDisk = `fallocate --length "$2" "$1/holdfast-ballast"`
 )
 
-// kubeletPods asks a kubelet for its pods, through the API server, with a control plane's own kubectl; $1 is the node.
-const kubeletPods = `kubectl --kubeconfig /etc/kubernetes/admin.conf get --raw "/api/v1/nodes/$1/proxy/pods"`
+// kubeletPods asks a kubelet for its pods, through the API server; $1 is the node.
+const kubeletPods = kubectl + `get --raw "/api/v1/nodes/$1/proxy/pods"`
 
 // diskThreshold is how many bytes a kubelet is to want free: fewer than there are now, and more than there will be.
 func diskThreshold(ctx context.Context, victim clusters.Node) (string, error) {

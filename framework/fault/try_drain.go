@@ -53,18 +53,16 @@ func (d TryDrain) Plan(ctx context.Context, t Target) (Disruption, error) {
 	if err != nil {
 		return nil, err
 	}
-	made := t.edits()
 	return Settling(&Effect{
 		Ask:     t.closed([]string{node.Name()}),
-		Undo:    func(ctx context.Context) error { return made.reopen(ctx, node.Name()) },
+		Undo:    func(ctx context.Context) error { return t.reopen(ctx, node.Name()) },
 		Restore: t.restored(settled, "uncordoned "+node.Name()+", and its taint is gone"),
-	}, func(ctx context.Context) (Observation, error) { return d.try(ctx, made, node, before) }), nil
+	}, func(ctx context.Context) (Observation, error) { return d.try(ctx, t, node, before) }), nil
 }
 
 // try drains a node, and looks at what has become of it.
-func (d TryDrain) try(ctx context.Context, made *edits, node clusters.Node, before map[string]corev1.Pod) (Observation, error) {
-	t := made.target
-	if err := made.cordon(ctx, node.Name()); err != nil {
+func (d TryDrain) try(ctx context.Context, t Target, node clusters.Node, before map[string]corev1.Pod) (Observation, error) {
+	if err := t.cordon(ctx, node.Name(), true); err != nil {
 		return Observation{}, err
 	}
 	drainer := t.drainer(ctx)
@@ -198,11 +196,10 @@ const reopenLimit = 30 * time.Second
 // reopen uncordons a node and waits until the node controller has removed its taint, which is what the scheduler goes by.
 //
 // Source: https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/#taint-nodes-by-condition
-func (c *edits) reopen(ctx context.Context, node string) error {
-	if err := c.uncordon(ctx, node); err != nil {
+func (t Target) reopen(ctx context.Context, node string) error {
+	if err := t.cordon(ctx, node, false); err != nil {
 		return err
 	}
-	t := c.target
 	return poll.Until(ctx, "node "+node+" to take pods", reopenLimit, func(ctx context.Context) (bool, string, error) {
 		n, err := t.Client.CoreV1().Nodes().Get(ctx, node, metav1.GetOptions{})
 		if err != nil {

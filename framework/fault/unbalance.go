@@ -33,13 +33,12 @@ func (Unbalance) Plan(ctx context.Context, t Target) (Disruption, error) {
 	if err := t.checkSchedulable(ctx, nodes); err != nil {
 		return nil, err
 	}
-	made, names := t.edits(), node.Names(nodes)
 	return Settling(&Effect{
-		Undo:    func(ctx context.Context) error { return made.uncordon(ctx, names...) },
+		Undo:    func(ctx context.Context) error { return t.uncordonAll(ctx, nodes) },
 		Restore: t.settledAfter("no node is cordoned"),
 		Over:    "the nodes are schedulable again when it was seen, and where pods return to is what scenarios ask",
 	}, func(ctx context.Context) (seen Observation, err error) {
-		if err := made.drainAll(ctx, nodes); err != nil {
+		if err := t.drainAll(ctx, nodes); err != nil {
 			return seen, err
 		}
 		witness, err := t.emptied(ctx, nodes)
@@ -47,7 +46,7 @@ func (Unbalance) Plan(ctx context.Context, t Target) (Disruption, error) {
 			return seen, err
 		}
 		// No nodes are named: they were away only for a while, and are back before the revert.
-		return Observation{Pods: pods, Witness: witness + "; open again: " + strings.Join(names, ", ")}, made.uncordon(ctx, names...)
+		return Observation{Pods: pods, Witness: witness + "; open again: " + strings.Join(node.Names(nodes), ", ")}, t.uncordonAll(ctx, nodes)
 	}), nil
 }
 

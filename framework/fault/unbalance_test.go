@@ -58,8 +58,8 @@ func TestUnbalanceLeavesNothingClosed(t *testing.T) {
 		spoil func(*world)
 		want  string
 	}{
-		"the second node cannot be closed":   {func(w *world) { w.fail("patch", "nodes", 2, 2) }, "cordon wcy: the API server is away"},
-		"the first cannot be opened":         {func(w *world) { w.forbid("patch", "nodes", 3, 3) }, "undo change 2: cordon wcy: "},
+		"the second node cannot be closed":   {func(w *world) { w.fail("patch", "nodes", 2, 2) }, "set wcy unschedulable=true: "},
+		"the first cannot be opened":         {func(w *world) { w.fail("patch", "nodes", 3, 3) }, "set wcx unschedulable=false: "},
 		"pods are placed there all the same": {func(w *world) { w.stubborn = true }, "empty wcx, wcy: pod "},
 		"the budget forbids it":              {func(w *world) { w.evictable = 0 }, "drain wc"},
 	} {

@@ -138,7 +138,7 @@ type upgrade struct {
 	release clusters.Release
 	nodes   []clusters.Node
 	evicted []string
-	made    *edits // the nodes that we cordoned
+	closed  map[string]bool // nodes that we cordoned
 	undo    []func(context.Context) error
 }
 
@@ -155,7 +155,7 @@ func planUpgrade(ctx context.Context, t Target, to string, roles ...clusters.Rol
 	if err != nil {
 		return nil, err
 	}
-	up := &upgrade{Target: t, cluster: c, from: c.Spec().Kubernetes, made: t.edits()}
+	up := &upgrade{Target: t, cluster: c, from: c.Spec().Kubernetes, closed: map[string]bool{}}
 	if up.release, err = c.Fetch(ctx, to); err != nil {
 		return nil, err
 	}
@@ -204,32 +204,48 @@ func (up *upgrade) worker(ctx context.Context, n clusters.Node) error {
 
 func (up *upgrade) cordon(ctx context.Context, n clusters.Node) error {
 	return up.step(n, "cordon", func() error {
-		return up.patiently(ctx, n.Name()+" to be cordoned", func(ctx context.Context) error { return up.made.cordon(ctx, n.Name()) })
+		err := up.setOpen(ctx, n, false)
+		if !errors.Is(err, errCordoned) { // also where it is not known whether it was done
+			up.closed[n.Name()] = true
+		}
+		return err
 	})
 }
 
 func (up *upgrade) uncordon(ctx context.Context, n clusters.Node) error {
 	return up.step(n, "uncordon", func() error {
-		return up.patiently(ctx, n.Name()+" to be uncordoned", func(ctx context.Context) error { return up.made.uncordon(ctx, n.Name()) })
+		err := up.setOpen(ctx, n, true)
+		if err == nil {
+			delete(up.closed, n.Name())
+		}
+		return err
 	})
 }
 
 // openLimit bounds the wait for an API server that is between two versions of itself. Of three it can be another one each time.
 const openLimit = 2 * time.Minute
 
-// patiently waits out an API server that does not answer, or that has just been started and refuses everybody, for it has not read yet who may do
-// what.
-func (up *upgrade) patiently(ctx context.Context, what string, do func(context.Context) error) error {
-	var final error
-	err := poll.Until(ctx, what, openLimit, func(ctx context.Context) (bool, string, error) {
-		err := do(ctx)
-		if refused := (*FinalError)(nil); errors.Is(err, errCordoned) || errors.As(err, &refused) {
-			final = err
-			return true, "", nil
-		}
-		return err == nil, "", err
-	})
-	return errors.Join(err, final)
+// setOpen opens or closes a node, and waits out an API server that does not answer, or that has just been started and refuses
+// everybody, for it has not read yet who may do what.
+func (up *upgrade) setOpen(ctx context.Context, n clusters.Node, open bool) error {
+	var asked bool
+	var others error
+	err := poll.Until(ctx, fmt.Sprintf("%s to be set unschedulable=%t", n.Name(), !open), openLimit,
+		func(ctx context.Context) (bool, string, error) {
+			node, err := up.Client.CoreV1().Nodes().Get(ctx, n.Name(), metav1.GetOptions{})
+			if err != nil {
+				return false, "", err
+			}
+			if done := node.Spec.Unschedulable != open; done {
+				if !open && !asked {
+					others = fmt.Errorf("cordon %s: %w", n.Name(), errCordoned)
+				}
+				return true, "", nil
+			}
+			asked = true
+			return false, "it is not so yet", up.Target.cordon(ctx, n.Name(), !open)
+		})
+	return errors.Join(err, others)
 }
 
 func (up *upgrade) kubeadm(ctx context.Context, n clusters.Node) error {
@@ -312,7 +328,15 @@ func (up *upgrade) reopen(ctx context.Context) error {
 			return err
 		}
 	}
-	return up.patiently(ctx, "every node to be uncordoned", func(ctx context.Context) error { return up.made.uncordon(ctx, node.Names(up.nodes)...) })
+	for _, n := range up.nodes {
+		if !up.closed[n.Name()] {
+			continue
+		}
+		if err := up.setOpen(ctx, n, true); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // restored returns what there is after an upgrade. That the version stays is no error.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/version"
 	fakediscovery "k8s.io/client-go/discovery/fake"
 
@@ -39,7 +40,7 @@ func onLadder(t *testing.T) (*ladder, Target) {
 	for name, role := range map[string]clusters.Role{"cp": clusters.ControlPlane, "load": clusters.LoadNode} {
 		w.nodes = append(w.nodes, &machine{name: name, role: role, state: clusters.Running})
 		must(t, w.client.Tracker().Create(nodes, &corev1.Node{
-			ObjectMeta: nodeMeta(name), Spec: corev1.NodeSpec{Taints: []corev1.Taint{{Key: "not-for-you"}}},
+			ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.NodeSpec{Taints: []corev1.Taint{{Key: "not-for-you"}}},
 		}, ""))
 	}
 	l := &ladder{fleet: fleet{nodes: w.nodes}, w: w, at: oldVersion, fails: map[string]error{}}

@@ -82,7 +82,9 @@ func worldFor(t *testing.T, f Fault) (*world, Target) {
 }
 
 // uncordon opens one of the nodes that are closed.
-func uncordon(t *testing.T, w *world, _ Target) { w.set(t, w.cordoned()[0], false) }
+func uncordon(t *testing.T, w *world, target Target) {
+	must(t, target.cordon(t.Context(), w.cordoned()[0], false))
+}
 
 // start revives one of the machines that are dead.
 func start(t *testing.T, w *world, _ Target) {
@@ -251,7 +253,7 @@ func TestWhatIsSoAlreadyIsAnError(t *testing.T) {
 		{Scale{Through: []int{9}}, twice(Scale{Through: []int{9}}), "scale backend to 9: it has that many"},
 		{PodDelete{Count: 1}, sendAll, "delete 1 pods of backend: it has only 0"},
 		{Evict{}, sendAll, "evict pods of backend: it has none"},
-		{Drain{Nodes: 3}, func(t *testing.T, w *world, _ Target) { w.set(t, "w1", true) },
+		{Drain{Nodes: 3}, func(t *testing.T, _ *world, target Target) { must(t, target.cordon(t.Context(), "w1", true)) },
 			"cordon w1: node is already cordoned, and not by holdfast"},
 		{NodeKill{Worker: 2}, twice(NodeKill{Worker: 2}), "kill w2: node is dead already: state exited, kubelet port silent: true"},
 		{NodePause{Worker: 2}, twice(NodePause{Worker: 2}), "freeze w2: node is frozen already: state paused, kubelet port silent: true"},

@@ -26,7 +26,6 @@ import (
 
 	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/journal"
 )
 
 var deployments = appsv1.SchemeGroupVersion.WithResource("deployments")
@@ -68,7 +67,6 @@ type world struct {
 	vertical   []string // what became of the vertical autoscaler
 
 	components components // of Kubernetes
-	journal    *journal.Journal
 
 	reached []history.Reach
 }
@@ -102,7 +100,7 @@ func newWorld(replicas int, workers ...string) *world {
 			network: network{world: w, ip: machineIP(len(w.nodes) + 1)},
 		})
 		_ = w.client.Tracker().Add(&corev1.Node{
-			ObjectMeta: nodeMeta(name), Spec: corev1.NodeSpec{PodCIDR: podRange(len(w.nodes))}, Status: corev1.NodeStatus{
+			ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.NodeSpec{PodCIDR: podRange(len(w.nodes))}, Status: corev1.NodeStatus{
 				Addresses:   []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: machineIP(len(w.nodes))}},
 				Allocatable: cpu("2"), Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}},
 			},
@@ -118,15 +116,8 @@ func newWorld(replicas int, workers ...string) *world {
 	w.client.PrependReactor("delete", "pods", w.deleted)
 	w.client.PrependReactor("create", "pods", w.evicted)
 	w.client.PrependReactor("patch", "nodes", w.cordon)
-	w.addSystem()
-	w.journal = w.newJournal()
 	w.reconcile(nil)
 	return w
-}
-
-// nodeMeta is what a journal needs of a node.
-func nodeMeta(name string) metav1.ObjectMeta {
-	return metav1.ObjectMeta{Name: name, UID: types.UID(name), ResourceVersion: "1"}
 }
 
 func cpu(amount string) corev1.ResourceList {
@@ -135,7 +126,7 @@ func cpu(amount string) corev1.ResourceList {
 
 func (w *world) target() Target {
 	return Target{
-		Cluster: fleet{nodes: w.nodes}, Client: w.client, Dynamic: w.dynamic(), Journal: w.journal, Namespace: "ns", Workload: "backend",
+		Cluster: fleet{nodes: w.nodes}, Client: w.client, Dynamic: w.dynamic(), Namespace: "ns", Workload: "backend",
 		Rand: rand.New(rand.NewPCG(1, 2)), Record: w,
 	}
 }
@@ -334,9 +325,6 @@ func (w *world) scaled(a k8stesting.Action) (bool, runtime.Object, error) {
 func (w *world) rolled(a k8stesting.Action) (bool, runtime.Object, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if a.GetNamespace() == metav1.NamespaceSystem {
-		return w.deaf, w.system("coredns"), nil
-	}
 	patch := string(a.(k8stesting.PatchAction).GetPatch())
 	if a.(k8stesting.PatchAction).GetPatchType() == types.StrategicMergePatchType {
 		return w.commanded(patch)

@@ -8,6 +8,8 @@ import (
 	"io"
 	"io/fs"
 
+	"k8s.io/client-go/kubernetes"
+
 	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/clusters/engine"
 	"github.com/holdfast-ha/holdfast/clusters/kind/inventory"
@@ -20,7 +22,9 @@ import (
 type Healer struct {
 	// Open attaches to a cluster.
 	Open func(ctx context.Context, name string) (clusters.Cluster, error)
-	Out  io.Writer
+	// Revert reverts the regressions of an upgrade, and returns what it removed.
+	Revert func(context.Context, kubernetes.Interface) ([]string, error)
+	Out    io.Writer
 }
 
 // Heal heals clusters one after the other, and prints each action. It continues after an error.
@@ -71,7 +75,7 @@ func (h Healer) held(ctx context.Context, c clusters.Cluster, say func(string)) 
 	if err != nil && !errors.As(err, &away) {
 		return err
 	}
-	if err := restore.Cluster(ctx, c, say); err != nil {
+	if err := h.one(ctx, c, say); err != nil {
 		return errors.Join(err, held.Leave(ctx, "it could not be healed: "+err.Error()))
 	}
 	if held == nil { // the API server is reachable now
@@ -80,6 +84,22 @@ func (h Healer) held(ctx context.Context, c clusters.Cluster, say func(string)) 
 		}
 	}
 	return held.Release(ctx)
+}
+
+// one reverts the faults and regressions of an upgrade in a cluster.
+func (h Healer) one(ctx context.Context, c clusters.Cluster, say func(string)) error {
+	if err := restore.Cluster(ctx, c, say); err != nil {
+		return err
+	}
+	client, err := kubernetes.NewForConfig(c.Config())
+	if err != nil {
+		return fmt.Errorf("heal cluster %s: %w", c.Name(), err)
+	}
+	reverted, err := h.Revert(ctx, client)
+	for _, what := range reverted {
+		say("removed " + what + ", which was planted")
+	}
+	return err
 }
 
 // Clusters lists the clusters that have anything in the engine.

@@ -20,8 +20,8 @@ import (
 
 	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/framework/audit/manifests"
+	"github.com/holdfast-ha/holdfast/framework/fault"
 	"github.com/holdfast-ha/holdfast/framework/fault/node"
-	"github.com/holdfast-ha/holdfast/framework/journal"
 	"github.com/holdfast-ha/holdfast/framework/poll"
 	"github.com/holdfast-ha/holdfast/workloads"
 )
@@ -31,8 +31,8 @@ import (
 const serverLimit = 5 * time.Minute
 
 // Cluster reverts the faults that a killed harness has left in a cluster, and removes its objects: it unpauses and starts nodes,
-// runs the undo scripts that faults have stored on them, undoes the changes in journals, and deletes the namespaces and all other
-// objects with holdfast's labels. It calls say once for each thing it did. It returns when AwaitIntact does. It must not
+// runs the undo scripts that faults have stored on them, uncordons nodes that a fault has cordoned, and deletes the namespaces and
+// all other objects with holdfast's labels. It calls say once for each thing it did. It returns when AwaitIntact does. It must not
 // be called while a run uses the cluster.
 func Cluster(ctx context.Context, cluster clusters.Cluster, say func(string)) error {
 	h := restorer{cluster: cluster, say: say}
@@ -123,7 +123,7 @@ func (h restorer) quiet() *rest.Config {
 	return config
 }
 
-// objects undoes what journals say, and removes the objects that are left in the API server.
+// objects uncordons nodes, and removes the objects that are left in the API server.
 func (h restorer) objects(ctx context.Context) error {
 	client, err := kubernetes.NewForConfig(h.quiet())
 	if err != nil {
@@ -136,7 +136,11 @@ func (h restorer) objects(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := h.journals(ctx, client); err != nil {
+	opened, err := fault.Uncordon(ctx, client)
+	for _, name := range opened {
+		h.say("uncordoned " + name)
+	}
+	if err != nil {
 		return err
 	}
 	if err := h.outside(ctx, client.Discovery()); err != nil { // before namespaces: a namespace that is deleted while an aggregated API has no server stays Terminating
@@ -149,21 +153,6 @@ func (h restorer) objects(ctx context.Context) error {
 		return fmt.Errorf("%w; holdfast does not change what no fault has changed: repair it with kubectl, or remove the cluster with 'holdfast down %s'", err, h.cluster.Name())
 	}
 	return nil
-}
-
-// journals undoes the changes of objects that outlast the namespaces of scenarios.
-func (h restorer) journals(ctx context.Context, client kubernetes.Interface) error {
-	untyped, err := dynamic.NewForConfig(h.quiet())
-	if err != nil {
-		return err
-	}
-	healed, err := journal.Heal(ctx, journal.Where{Client: client, Dynamic: untyped}, "heal")
-	for _, one := range healed {
-		for _, line := range one.Lines() {
-			h.say(line)
-		}
-	}
-	return err
 }
 
 // namespaces empties and deletes the namespaces of scenarios.

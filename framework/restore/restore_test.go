@@ -1,9 +1,7 @@
 package restore
 
 import (
-	"context"
 	"errors"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -13,13 +11,10 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/kubernetes"
 
 	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/clusters/clustertest"
 	"github.com/holdfast-ha/holdfast/framework/internal/errtest"
-	"github.com/holdfast-ha/holdfast/framework/journal"
 	"github.com/holdfast-ha/holdfast/workloads"
 )
 
@@ -57,21 +52,6 @@ func leftBehind() (*clustertest.Cluster, map[string]*disk) {
 	return fake, disks
 }
 
-// change makes a change through the journal of a run that is killed then.
-func change(h *clustertest.Cluster, c journal.Change) {
-	file, err := os.CreateTemp("", "holdfast-journal")
-	if err != nil {
-		panic(err)
-	}
-	defer func() { _ = os.Remove(file.Name()) }()
-	j := journal.New(journal.Options{
-		Run: "killed", Client: kubernetes.NewForConfigOrDie(h.Config()), Dynamic: dynamic.NewForConfigOrDie(h.Config()), File: file.Name(),
-	})
-	if _, err := j.Do(context.Background(), c); err != nil {
-		panic(err)
-	}
-}
-
 func healed(t *testing.T, fake *clustertest.Cluster) (said []string, err error) {
 	t.Helper()
 	err = Cluster(t.Context(), fake, func(what string) { said = append(said, what) })
@@ -97,8 +77,12 @@ func TestClusterRevertsWhatAKilledHarnessLeft(t *testing.T) {
 			h.Node("wa1").SetState(clusters.Paused)
 			d["wa1"].undos, d["cp"].undos = []string{"partition", "node-pressure"}, []string{"kube-apiserver", "../no", "lost+found"}
 		}, []string{"ran the undo kube-apiserver on cp", "unpaused wa1", "ran the undo partition on wa1", "ran the undo node-pressure on wa1"}},
-		"a timer":                        {func(_ *clustertest.Cluster, d map[string]*disk) { d["wa1"].timer = "holdfast-undo-x.timer\n" }, []string{"removed holdfast-undo-x.timer on wa1"}},
-		"a cordon of ours, in a journal": {func(h *clustertest.Cluster, _ map[string]*disk) { change(h, journal.Cordon("wa1")) }, []string{"undone: cordon wa1"}},
+		"a timer": {func(_ *clustertest.Cluster, d map[string]*disk) { d["wa1"].timer = "holdfast-undo-x.timer\n" }, []string{"removed holdfast-undo-x.timer on wa1"}},
+		"a cordon of ours": {func(h *clustertest.Cluster, _ map[string]*disk) {
+			h.EditNode("wa1", func(n *corev1.Node) {
+				n.Spec.Unschedulable, n.Annotations = true, map[string]string{"holdfast.dev/cordoned": "true"}
+			})
+		}, []string{"uncordoned wa1"}},
 		"a namespace of ours, and others": {func(h *clustertest.Cluster, _ map[string]*disk) {
 			h.Put("/api/v1/namespaces", workloads.Namespace("hf-chaos-drain"))
 			h.Put("/api/v1/namespaces", workloads.Namespace("elsewhere"))

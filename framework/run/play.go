@@ -90,7 +90,7 @@ func (p *play) disturb(ctx context.Context) (err error) {
 			p.tell(history.Disturbed, "left as it is, to be looked at")
 			return
 		}
-		err = joined(err, p.revertFrom(ctx, 0), p.undoRest(ctx))
+		err = joined(err, p.revertFrom(ctx, 0))
 		if len(p.inForce) == 0 {
 			p.hold.Unmark()
 		}

@@ -9,7 +9,6 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/framework/hold"
 	"github.com/holdfast-ha/holdfast/framework/interrupt"
-	"github.com/holdfast-ha/holdfast/framework/journal"
 )
 
 // pool holds the cluster that scenarios share. The next scenario gets the same cluster if it needs one with the same spec. At
@@ -20,9 +19,8 @@ type pool struct {
 	cluster  clusters.Cluster
 	made     int // number of clusters so far, for their names
 
-	hold    *hold.Hold
-	journal *journal.Journal // of the cluster; nil until a scenario needs it
-	given   func()           // reports to Settings.Interrupt that the cluster is given back
+	hold  *hold.Hold
+	given func() // reports to Settings.Interrupt that the cluster is given back
 	// broken is how a scenario left an existing cluster changed, and check repeats the check; nil: it is unchanged.
 	broken error
 	check  func(context.Context) error
@@ -95,7 +93,7 @@ func (p *pool) discard(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), discardLimit)
 	defer cancel()
 	c, h, broken := p.cluster, p.hold, p.broken
-	p.cluster, p.hold, p.journal, p.broken = nil, nil, nil, nil
+	p.cluster, p.hold, p.broken = nil, nil, nil
 	if broken != nil {
 		return h.Leave(ctx, broken.Error())
 	}

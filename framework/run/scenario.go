@@ -132,12 +132,7 @@ func (r *runner) record(ctx context.Context, w *history.Writer, steps ...func(co
 func (r *runner) perform(ctx context.Context, env *environment.Environment) error {
 	spec := env.Spec
 	spec.Faults = faultsOf(spec)
-	target := env.Target()
-	var err error
-	if target.Journal, err = r.pool.journalOf(env.Cluster); err != nil {
-		return err
-	}
-	p := &play{spec: spec, target: target, record: env.Writer, undisturbed: env.Undisturbed, tell: r.settings.Progress.now, leave: r.settings.LeaveBroken,
+	p := &play{spec: spec, target: env.Target(), record: env.Writer, undisturbed: env.Undisturbed, tell: r.settings.Progress.now, leave: r.settings.LeaveBroken,
 		hold: r.pool.hold, interrupt: r.settings.Interrupt}
 	return p.run(ctx)
 }

@@ -1,7 +1,6 @@
 package upgrade
 
 import (
-	"path/filepath"
 	"testing"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
@@ -11,12 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/fake"
 	k8stesting "k8s.io/client-go/testing"
-
-	"github.com/holdfast-ha/holdfast/framework/fault"
-	"github.com/holdfast-ha/holdfast/framework/journal/journaltest"
 )
 
 // kubeadmsConfig is a part of the configuration that kubeadm v1.37 writes, with kind's patch.
@@ -41,40 +36,17 @@ nftables:
 oomScoreAdj: null
 `
 
-// systemMeta is what a journal needs of an object of kube-system.
-func systemMeta(name string) metav1.ObjectMeta {
-	return metav1.ObjectMeta{Namespace: kubeSystem, Name: name, UID: types.UID("uid of " + name), ResourceVersion: "1"}
-}
-
-func proxyMap() *corev1.ConfigMap {
-	return &corev1.ConfigMap{ObjectMeta: systemMeta(kubeProxy), Data: map[string]string{proxyConfig: kubeadmsConfig, "kubeconfig.conf": "kind: Config"}}
-}
-
-func proxySet() *appsv1.DaemonSet {
-	set := &appsv1.DaemonSet{ObjectMeta: systemMeta(kubeProxy), Status: appsv1.DaemonSetStatus{
-		ObservedGeneration: 1, DesiredNumberScheduled: 3, UpdatedNumberScheduled: 3, NumberAvailable: 3,
-	}}
-	set.Generation = 1
-	mounted := &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: kubeProxy}}
-	set.Spec.Template.Spec.Volumes = []corev1.Volume{
-		{Name: "lib-modules", VolumeSource: corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/lib/modules"}}},
-		{Name: "kube-proxy", VolumeSource: corev1.VolumeSource{ConfigMap: mounted}},
-	}
-	return set
-}
-
-// targetOf is a target with a journal in a cluster.
-func targetOf(t *testing.T, client *fake.Clientset) fault.Target {
-	t.Helper()
-	return fault.Target{Client: client, Journal: journaltest.New(client, filepath.Join(t.TempDir(), "journal"), nil)}
-}
-
 // newCluster returns a cluster with kube-proxy, as kubeadm sets it up. The status of its DaemonSet reports a change after one
 // more read, and its completion after two more. Evictions of a pod that does not exist are answered.
 func newCluster() *fake.Clientset {
-	home := systemMeta(kubeSystem)
-	home.Namespace = ""
-	client := fake.NewClientset(&corev1.Namespace{ObjectMeta: home}, proxyMap(), proxySet())
+	client := fake.NewClientset(
+		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: kubeSystem, Name: kubeProxy}, Data: map[string]string{
+			proxyConfig: kubeadmsConfig, "kubeconfig.conf": "kind: Config",
+		}},
+		&appsv1.DaemonSet{ObjectMeta: metav1.ObjectMeta{Namespace: kubeSystem, Name: kubeProxy, Generation: 1}, Status: appsv1.DaemonSetStatus{
+			ObservedGeneration: 1, DesiredNumberScheduled: 3, UpdatedNumberScheduled: 3, NumberAvailable: 3,
+		}},
+	)
 	sets, looks := appsv1.SchemeGroupVersion.WithResource("daemonsets"), 0
 	edit := func(change func(*appsv1.DaemonSet)) {
 		set, err := client.Tracker().Get(sets, kubeSystem, kubeProxy)
@@ -132,15 +104,16 @@ func (e errCalling) Error() string {
 
 // stateOf is everything that a regression may change.
 type stateOf struct {
-	Configs  map[string]map[string]string
-	Template corev1.PodTemplateSpec
+	Config   map[string]string
+	Notes    map[string]string
+	Template map[string]string
 	Services []string
 	Webhooks []string
 }
 
 func state(t *testing.T, client *fake.Clientset) (s stateOf) {
 	t.Helper()
-	configs, err := client.CoreV1().ConfigMaps(kubeSystem).List(t.Context(), metav1.ListOptions{})
+	config, err := client.CoreV1().ConfigMaps(kubeSystem).Get(t.Context(), kubeProxy, metav1.GetOptions{})
 	must(t, err)
 	set, err := client.AppsV1().DaemonSets(kubeSystem).Get(t.Context(), kubeProxy, metav1.GetOptions{})
 	must(t, err)
@@ -148,9 +121,12 @@ func state(t *testing.T, client *fake.Clientset) (s stateOf) {
 	must(t, err)
 	hooks, err := client.AdmissionregistrationV1().ValidatingWebhookConfigurations().List(t.Context(), metav1.ListOptions{})
 	must(t, err)
-	s.Configs, s.Template = map[string]map[string]string{}, set.Spec.Template
-	for _, c := range configs.Items {
-		s.Configs[c.Name] = c.Data
+	s.Config = config.Data
+	for key, value := range config.Annotations {
+		s.Notes = map[string]string{key: value}
+	}
+	for key, value := range set.Spec.Template.Annotations {
+		s.Template = map[string]string{key: value}
 	}
 	for _, o := range services.Items {
 		s.Services = append(s.Services, o.Name)

@@ -2,22 +2,20 @@ package upgrade
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
-	"maps"
-	"slices"
-	"strconv"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"sigs.k8s.io/yaml"
 
 	"github.com/holdfast-ha/holdfast/framework/analysis/attribution"
-	"github.com/holdfast-ha/holdfast/framework/journal"
 	"github.com/holdfast-ha/holdfast/framework/poll"
-	"github.com/holdfast-ha/holdfast/workloads"
 )
 
 // kubeadm's names for kube-proxy's DaemonSet and ConfigMap, and for the configuration in it.
@@ -28,8 +26,10 @@ const (
 )
 
 const (
-	// lateName is the name of the regression, and of the ConfigMap with the delayed configuration.
 	lateName = "late-kube-proxy"
+	// planted is the annotation of what a regression has changed: kube-proxy's ConfigMap, where its value is the original
+	// configuration, and the pod template of its DaemonSet.
+	planted = "holdfast.dev/planted"
 	// rolloutLimit bounds the restart of kube-proxy, which goes node by node. On two cores a node takes about five seconds.
 	rolloutLimit = 5 * time.Minute
 )
@@ -61,55 +61,42 @@ var lateKubeProxy = Regression{
 	Cause: string(attribution.CauseLateWithdrawal),
 	When:  AfterControlPlane,
 	cluster: &change{
-		plan: delayProxies,
-		see: func(ctx context.Context, client kubernetes.Interface, _ bool) error {
-			return poll.Until(ctx, "kube-proxy to be restarted on every node", rolloutLimit, func(ctx context.Context) (bool, string, error) {
-				set, err := client.AppsV1().DaemonSets(kubeSystem).Get(ctx, kubeProxy, metav1.GetOptions{})
-				if err != nil {
-					return false, "", err
-				}
-				done, saw := restarted(set)
-				return done, saw, nil
-			})
+		make: delayProxies,
+		left: func(ctx context.Context, client kubernetes.Interface) (string, error) {
+			was, err := configBefore(ctx, client)
+			if err != nil || was == "" {
+				return "", err
+			}
+			return "the delay of kube-proxy", nil
+		},
+		revert: func(ctx context.Context, client kubernetes.Interface) error {
+			was, err := configBefore(ctx, client)
+			if err != nil || was == "" {
+				return err
+			}
+			if err := restartProxies(ctx, client, was, nil); err != nil {
+				return err
+			}
+			return markConfig(ctx, client, nil) // last, because the mark holds the original configuration
 		},
 	},
 }
 
-// delayProxies gives kube-proxy another ConfigMap, with the delay: the changed pod template restarts it on every node. The original ConfigMap is not
-// changed, so that the template alone decides which configuration a pod starts with.
-func delayProxies(ctx context.Context, client kubernetes.Interface) ([]journal.Change, error) {
+// delayProxies sets the delay. It first stores the original configuration in the ConfigMap, so that any process can revert the change.
+func delayProxies(ctx context.Context, client kubernetes.Interface) error {
 	config, err := client.CoreV1().ConfigMaps(kubeSystem).Get(ctx, kubeProxy, metav1.GetOptions{})
 	if err != nil {
-		return nil, fmt.Errorf("read kube-proxy's configuration: %w", err)
+		return fmt.Errorf("read kube-proxy's configuration: %w", err)
 	}
-	set, err := client.AppsV1().DaemonSets(kubeSystem).Get(ctx, kubeProxy, metav1.GetOptions{})
+	was := config.Data[proxyConfig]
+	delayed, err := delay(was)
 	if err != nil {
-		return nil, fmt.Errorf("read kube-proxy's DaemonSet: %w", err)
+		return err
 	}
-	volume := slices.IndexFunc(set.Spec.Template.Spec.Volumes, func(v corev1.Volume) bool { return v.ConfigMap != nil && v.ConfigMap.Name == kubeProxy })
-	if volume < 0 {
-		return nil, fmt.Errorf("read kube-proxy's DaemonSet: it mounts no ConfigMap %s, or is delayed already", kubeProxy)
+	if err := markConfig(ctx, client, &was); err != nil {
+		return err
 	}
-	late := &corev1.ConfigMap{
-		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
-		ObjectMeta: metav1.ObjectMeta{Namespace: kubeSystem, Name: lateName, Labels: map[string]string{
-			workloads.LabelName: lateName, workloads.LabelPartOf: workloads.PartOf, workloads.LabelComponent: "plant",
-		}},
-		Data: maps.Clone(config.Data),
-	}
-	delayed, err := delay(config.Data[proxyConfig])
-	if err != nil {
-		return nil, err
-	}
-	late.Data[proxyConfig] = delayed
-	create, err := journal.CreateObject("configmaps", late)
-	if err != nil {
-		return nil, err
-	}
-	return []journal.Change{create, {
-		What: "give kube-proxy another configuration", Action: journal.Set, Object: journal.Workload("daemonsets", kubeSystem, kubeProxy), UID: set.UID,
-		Field: journal.Pointer("spec", "template", "spec", "volumes", strconv.Itoa(volume), "configMap", "name"), Value: lateName, Expect: kubeProxy,
-	}}, nil
+	return restartProxies(ctx, client, delayed, new(lateName))
 }
 
 // delay puts the pause into a configuration, for all modes.
@@ -134,6 +121,43 @@ func delay(config string) (string, error) {
 	return string(text), err
 }
 
+// configBefore returns kube-proxy's original configuration; empty: it is not delayed, or kubeadm did not set it up.
+func configBefore(ctx context.Context, client kubernetes.Interface) (string, error) {
+	config, err := client.CoreV1().ConfigMaps(kubeSystem).Get(ctx, kubeProxy, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("read kube-proxy's configuration: %w", err)
+	}
+	return config.Annotations[planted], nil
+}
+
+// restartProxies changes kube-proxy's configuration, and returns when every node's kube-proxy runs with it. kube-proxy reads it
+// at its start only, and the changed mark on the DaemonSet's pod template replaces the pods.
+func restartProxies(ctx context.Context, client kubernetes.Interface, config string, mark *string) error {
+	if err := patchConfig(ctx, client, map[string]any{"data": map[string]any{proxyConfig: config}}); err != nil {
+		return err
+	}
+	template := map[string]any{"metadata": map[string]any{"annotations": map[string]any{planted: mark}}}
+	patch, err := json.Marshal(map[string]any{"spec": map[string]any{"template": template}})
+	if err != nil {
+		return err
+	}
+	_, err = client.AppsV1().DaemonSets(kubeSystem).Patch(ctx, kubeProxy, types.MergePatchType, patch, metav1.PatchOptions{})
+	if err != nil {
+		return fmt.Errorf("restart kube-proxy: %w", err)
+	}
+	return poll.Until(ctx, "kube-proxy to be restarted on every node", rolloutLimit, func(ctx context.Context) (bool, string, error) {
+		set, err := client.AppsV1().DaemonSets(kubeSystem).Get(ctx, kubeProxy, metav1.GetOptions{})
+		if err != nil {
+			return false, "", err
+		}
+		done, saw := restarted(set)
+		return done, saw, nil
+	})
+}
+
 // restarted reports whether every node's pod has the current template and is available.
 func restarted(set *appsv1.DaemonSet) (done bool, saw string) {
 	s := set.Status
@@ -142,4 +166,24 @@ func restarted(set *appsv1.DaemonSet) (done bool, saw string) {
 		return false, "the change is not observed yet"
 	}
 	return s.DesiredNumberScheduled > 0 && s.UpdatedNumberScheduled == s.DesiredNumberScheduled && s.NumberAvailable == s.DesiredNumberScheduled, saw
+}
+
+// markConfig stores the original configuration as the mark; nil removes the mark.
+func markConfig(ctx context.Context, client kubernetes.Interface, was *string) error {
+	if was != nil && *was == "" {
+		return errors.New("store kube-proxy's configuration: it is empty")
+	}
+	return patchConfig(ctx, client, map[string]any{"metadata": map[string]any{"annotations": map[string]any{planted: was}}})
+}
+
+func patchConfig(ctx context.Context, client kubernetes.Interface, change map[string]any) error {
+	patch, err := json.Marshal(change)
+	if err != nil {
+		return err
+	}
+	_, err = client.CoreV1().ConfigMaps(kubeSystem).Patch(ctx, kubeProxy, types.MergePatchType, patch, metav1.PatchOptions{})
+	if err != nil {
+		return fmt.Errorf("change kube-proxy's configuration: %w", err)
+	}
+	return nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/fake"
 	"sigs.k8s.io/yaml"
 
@@ -20,18 +21,19 @@ func TestLateKubeProxy(t *testing.T) {
 		client, began := newCluster(), time.Now()
 		before := state(t, client)
 		client.ClearActions()
-		revert, err := lateKubeProxy.Apply(t.Context(), targetOf(t, client))
+		revert, err := lateKubeProxy.Apply(t.Context(), client)
 		must(t, err)
 		if time.Since(began) == 0 {
 			t.Error("it did not wait until the restart was complete")
 		}
 		planted := state(t, client)
-		if planted.Template.Spec.Volumes[1].ConfigMap.Name != lateName || planted.Configs[lateName]["kubeconfig.conf"] != "kind: Config" ||
-			!cmp.Equal(planted.Configs[kubeProxy], before.Configs[kubeProxy]) {
+		if planted.Template["holdfast.dev/planted"] != "late-kube-proxy" || planted.Notes["holdfast.dev/planted"] != kubeadmsConfig ||
+			planted.Config["kubeconfig.conf"] != "kind: Config" {
 			t.Errorf("planted: %+v", planted)
 		}
-		checkDelay(t, planted.Configs[lateName][proxyConfig])
-		want := []string{"create configmaps late-kube-proxy", "patch daemonsets kube-proxy"}
+		checkDelay(t, planted.Config[proxyConfig])
+		// The original configuration is stored before anything else changes.
+		want := []string{"patch configmaps kube-proxy", "patch configmaps kube-proxy", "patch daemonsets kube-proxy"}
 		if diff := cmp.Diff(want, changes(client)); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
@@ -89,12 +91,12 @@ func TestConfigurationsThatAreNotKubeProxys(t *testing.T) {
 		"no YAML": {&corev1.ConfigMap{Data: map[string]string{proxyConfig: "\t"}}, "regression late-kube-proxy: read kube-proxy's configuration: "},
 	} {
 		t.Run(name, func(t *testing.T) {
-			client := fake.NewClientset(proxySet())
+			client := fake.NewClientset()
 			if test.config != nil {
 				test.config.Namespace, test.config.Name = kubeSystem, kubeProxy
-				client = fake.NewClientset(proxySet(), test.config)
+				client = fake.NewClientset(test.config)
 			}
-			revert, err := lateKubeProxy.Apply(t.Context(), targetOf(t, client))
+			revert, err := lateKubeProxy.Apply(t.Context(), client)
 			wantError(t, err, test.want)
 			must(t, revert(t.Context()))
 			if did := changes(client); len(did) > 0 {
@@ -107,12 +109,14 @@ func TestConfigurationsThatAreNotKubeProxys(t *testing.T) {
 // A restart that does not complete is an error that says how far it got.
 func TestARestartThatGetsStuck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		set := proxySet()
+		client := newCluster()
+		set, err := client.AppsV1().DaemonSets(kubeSystem).Get(t.Context(), kubeProxy, metav1.GetOptions{})
+		must(t, err)
 		set.Status.NumberAvailable, set.Status.UpdatedNumberScheduled = 2, 1
-		home := systemMeta(kubeSystem)
-		home.Namespace = ""
-		stuck := fake.NewClientset(&corev1.Namespace{ObjectMeta: home}, set, proxyMap())
-		_, err := lateKubeProxy.Apply(t.Context(), targetOf(t, stuck))
+		stuck := fake.NewClientset(set, &corev1.ConfigMap{
+			ObjectMeta: metav1.ObjectMeta{Namespace: kubeSystem, Name: kubeProxy}, Data: map[string]string{proxyConfig: kubeadmsConfig},
+		})
+		_, err = lateKubeProxy.Apply(t.Context(), stuck)
 		wantError(t, err, "waited 5m0s for kube-proxy to be restarted on every node: last seen 1 of 3 restarted, 2 available")
 		if strings.Contains(err.Error(), "revert") {
 			t.Errorf("the regression reverted its change itself: %v", err)

@@ -7,13 +7,13 @@ package upgrade
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/holdfast-ha/holdfast/framework/fault"
-	"github.com/holdfast-ha/holdfast/framework/journal"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 )
 
@@ -46,13 +46,15 @@ type Regression struct {
 	cluster  *change
 }
 
-// change is a change of a cluster. It is made through the journal, so that any later process can revert it: the harness that made it may have been
+// change is a change of a cluster. Any later process can find and revert it there, because the harness that made it may have been
 // killed.
 type change struct {
-	// plan reads the cluster, and describes the changes in order.
-	plan func(context.Context, kubernetes.Interface) ([]journal.Change, error)
-	// see returns when the effect was seen, or, if planted is false, when it was seen to be gone.
-	see func(ctx context.Context, client kubernetes.Interface, planted bool) error
+	// make makes the change, and returns when its effect was seen.
+	make func(context.Context, kubernetes.Interface) error
+	// left describes what is left of the change in the cluster; empty: nothing.
+	left func(context.Context, kubernetes.Interface) (string, error)
+	// revert returns when the effect was seen to be gone. It is no error if there is nothing to revert.
+	revert func(context.Context, kubernetes.Interface) error
 }
 
 // Regressions returns the regressions, sorted by name.
@@ -84,7 +86,7 @@ func (r Regression) Upgrade(to string) (scenario.Spec, error) {
 		if r.When != m {
 			return nil
 		}
-		return r.Apply
+		return func(ctx context.Context, t fault.Target) (fault.Undo, error) { return r.Apply(ctx, t.Client) }
 	}
 	return scenario.Upgrade(to, at(AfterControlPlane), at(BeforeWorkers))
 }
@@ -101,38 +103,45 @@ func (r Regression) Workload(s scenario.Spec) scenario.Spec {
 // Apply introduces the regression in a cluster, and returns when its effect was seen there. The revert is never nil, may be
 // called after the context has ended, and more than once. A cluster that has the change already is an error, and is not
 // changed.
-func (r Regression) Apply(ctx context.Context, t fault.Target) (revert fault.Undo, err error) {
-	var made []int
+func (r Regression) Apply(ctx context.Context, client kubernetes.Interface) (revert func(context.Context) error, err error) {
+	if r.cluster == nil {
+		return func(context.Context) error { return nil }, nil
+	}
 	revert = func(ctx context.Context) error {
-		if len(made) == 0 {
-			return nil
-		}
-		err := t.Journal.UndoOnly(ctx, made...)
-		if err == nil {
-			err = r.cluster.see(ctx, t.Client, false)
-		}
-		if err != nil {
+		if err := r.cluster.revert(ctx, client); err != nil {
 			return fmt.Errorf("revert regression %s: %w", r.Name, err)
 		}
 		return nil
 	}
-	if r.cluster == nil {
-		return revert, nil
+	left, err := r.cluster.left(ctx, client)
+	if err == nil && left != "" {
+		err = fmt.Errorf("%s exists already: run `holdfast heal` to remove it", left)
 	}
-	changes, err := r.cluster.plan(ctx, t.Client)
-	for _, c := range changes {
-		if err == nil {
-			var e journal.Entry
-			if e, err = t.Journal.Do(ctx, c); e.Seq > 0 {
-				made = append(made, e.Seq)
-			}
-		}
+	if err != nil { // an existing change is not this regression's to revert
+		return func(context.Context) error { return nil }, fmt.Errorf("regression %s: %w", r.Name, err)
 	}
-	if err == nil {
-		err = r.cluster.see(ctx, t.Client, true)
-	}
-	if err != nil {
+	if err := r.cluster.make(ctx, client); err != nil {
 		return revert, fmt.Errorf("regression %s: %w", r.Name, err)
 	}
 	return revert, nil
+}
+
+// Revert reverts what any regression has left in a cluster, and returns descriptions of what it reverted.
+func Revert(ctx context.Context, client kubernetes.Interface) (reverted []string, err error) {
+	var errs []error
+	for _, r := range Regressions() {
+		if r.cluster == nil {
+			continue
+		}
+		left, err := r.cluster.left(ctx, client)
+		if err == nil && left != "" {
+			if err = r.cluster.revert(ctx, client); err == nil {
+				reverted = append(reverted, left)
+			}
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("revert regression %s: %w", r.Name, err))
+		}
+	}
+	return reverted, errors.Join(errs...)
 }

@@ -3,6 +3,7 @@ package upgrade
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -13,7 +14,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
-	"github.com/holdfast-ha/holdfast/framework/journal"
 	"github.com/holdfast-ha/holdfast/framework/poll"
 	"github.com/holdfast-ha/holdfast/workloads"
 )
@@ -43,16 +43,47 @@ var webhookWithoutReplicas = Regression{
 	Cause: refusal,
 	When:  BeforeWorkers,
 	cluster: &change{
-		plan: func(context.Context, kubernetes.Interface) ([]journal.Change, error) {
-			service, err := journal.CreateObject("services", emptyService())
-			if err != nil {
-				return nil, err
+		make: func(ctx context.Context, client kubernetes.Interface) error {
+			if _, err := client.CoreV1().Services(kubeSystem).Create(ctx, emptyService(), metav1.CreateOptions{}); err != nil {
+				return fmt.Errorf("create Service %s: %w", webhookName, err)
 			}
-			hook, err := journal.CreateObject("validatingwebhookconfigurations", blockingWebhook())
-			return []journal.Change{service, hook}, err
+			hooks := client.AdmissionregistrationV1().ValidatingWebhookConfigurations()
+			if _, err := hooks.Create(ctx, blockingWebhook(), metav1.CreateOptions{}); err != nil {
+				return fmt.Errorf("create ValidatingWebhookConfiguration %s: %w", webhookName, err)
+			}
+			return seeEvictions(ctx, client, true)
 		},
-		see: seeEvictions,
+		left: func(ctx context.Context, client kubernetes.Interface) (string, error) {
+			ours := metav1.ListOptions{LabelSelector: workloads.LabelPartOf + "=holdfast," + workloads.LabelComponent + "=plant"}
+			hooks, err := client.AdmissionregistrationV1().ValidatingWebhookConfigurations().List(ctx, ours)
+			if err != nil {
+				return "", fmt.Errorf("look for webhooks: %w", err)
+			}
+			services, err := client.CoreV1().Services(kubeSystem).List(ctx, ours)
+			if err != nil {
+				return "", fmt.Errorf("look for Services: %w", err)
+			}
+			if len(hooks.Items)+len(services.Items) == 0 {
+				return "", nil
+			}
+			return "the webhook without replicas", nil
+		},
+		revert: func(ctx context.Context, client kubernetes.Interface) error {
+			// Delete both, even if one deletion fails. The webhook first: without it the Service does no harm.
+			err := client.AdmissionregistrationV1().ValidatingWebhookConfigurations().Delete(ctx, webhookName, metav1.DeleteOptions{})
+			if err := errors.Join(unlessGone(err), unlessGone(client.CoreV1().Services(kubeSystem).Delete(ctx, webhookName, metav1.DeleteOptions{}))); err != nil {
+				return err
+			}
+			return seeEvictions(ctx, client, false)
+		},
 	},
+}
+
+func unlessGone(err error) error {
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
 }
 
 func webhookMeta() metav1.ObjectMeta {
@@ -63,9 +94,7 @@ func webhookMeta() metav1.ObjectMeta {
 
 // emptyService selects pods that do not exist.
 func emptyService() *corev1.Service {
-	meta := webhookMeta()
-	meta.Namespace = kubeSystem
-	return &corev1.Service{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Service"}, ObjectMeta: meta, Spec: corev1.ServiceSpec{
+	return &corev1.Service{ObjectMeta: webhookMeta(), Spec: corev1.ServiceSpec{
 		Selector: map[string]string{workloads.LabelName: webhookName},
 		Ports:    []corev1.ServicePort{{Port: 443}},
 	}}
@@ -73,7 +102,6 @@ func emptyService() *corev1.Service {
 
 func blockingWebhook() *admissionv1.ValidatingWebhookConfiguration {
 	return &admissionv1.ValidatingWebhookConfiguration{
-		TypeMeta:   metav1.TypeMeta{APIVersion: admissionv1.SchemeGroupVersion.String(), Kind: "ValidatingWebhookConfiguration"},
 		ObjectMeta: webhookMeta(),
 		Webhooks: []admissionv1.ValidatingWebhook{{
 			Name:                    webhook,

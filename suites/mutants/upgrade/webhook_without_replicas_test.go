@@ -7,8 +7,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -20,7 +22,7 @@ func TestWebhookWithoutReplicas(t *testing.T) {
 		client := newCluster()
 		before := state(t, client)
 		client.ClearActions()
-		revert, err := webhookWithoutReplicas.Apply(t.Context(), targetOf(t, client))
+		revert, err := webhookWithoutReplicas.Apply(t.Context(), client)
 		must(t, err)
 		planted := state(t, client)
 		if diff := cmp.Diff([][]string{{webhookName}, {webhookName}}, [][]string{planted.Services, planted.Webhooks}); diff != "" {
@@ -85,7 +87,7 @@ func TestAWebhookThatIsNotAsked(t *testing.T) {
 				client.PrependReactor("create", "pods", func(k8stesting.Action) (bool, runtime.Object, error) {
 					return true, &policyv1.Eviction{}, test.answer
 				})
-				_, err := webhookWithoutReplicas.Apply(t.Context(), targetOf(t, client))
+				_, err := webhookWithoutReplicas.Apply(t.Context(), client)
 				wantError(t, err, test.want)
 			})
 		})
@@ -96,7 +98,7 @@ func TestAWebhookThatIsNotAsked(t *testing.T) {
 func TestTheRevertOfTheWebhookIsSeen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := newCluster()
-		revert, err := webhookWithoutReplicas.Apply(t.Context(), targetOf(t, client))
+		revert, err := webhookWithoutReplicas.Apply(t.Context(), client)
 		must(t, err)
 		forgets := time.Now().Add(3 * time.Second)
 		client.PrependReactor("create", "pods", func(k8stesting.Action) (bool, runtime.Object, error) {
@@ -105,6 +107,24 @@ func TestTheRevertOfTheWebhookIsSeen(t *testing.T) {
 		must(t, revert(t.Context()))
 		if time.Now().Before(forgets) {
 			t.Error("the revert returned while evictions were still refused")
+		}
+	})
+}
+
+// Services and webhooks that holdfast did not create are neither found nor removed.
+func TestOthersAreLeftAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := newCluster()
+		_, err := client.CoreV1().Services(kubeSystem).Create(t.Context(), &corev1.Service{ObjectMeta: metav1.ObjectMeta{
+			Name: "kube-dns", Labels: map[string]string{"app.kubernetes.io/part-of": "holdfast"},
+		}}, metav1.CreateOptions{})
+		must(t, err)
+		before := state(t, client)
+		if reverted, err := Revert(t.Context(), client); err != nil || len(reverted) > 0 {
+			t.Errorf("reverted %v, %v", reverted, err)
+		}
+		if diff := cmp.Diff(before, state(t, client)); diff != "" {
+			t.Errorf("(-before +after):\n%s", diff)
 		}
 	})
 }
