@@ -99,7 +99,7 @@ func (a *API) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if r.Method != http.MethodGet && path.Base(r.URL.Path) != "holdfast-echo" {
+	if r.Method != http.MethodGet && path.Base(r.URL.Path) != "holdfast-echo" && !dry(r) {
 		a.asked = append(a.asked, r.Method+" "+r.URL.Path)
 	}
 	if no != nil {
@@ -197,6 +197,9 @@ func (a *API) serve(r *http.Request) (status int, body any) {
 				return refusal(apierrors.NewBadRequest(err.Error()))
 			}
 		}
+		if dry(r) {
+			return http.StatusCreated, object
+		}
 		a.put(at, object)
 		a.control()
 		return http.StatusCreated, object
@@ -216,6 +219,11 @@ func (a *API) serve(r *http.Request) (status int, body any) {
 		return http.StatusOK, metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusSuccess}
 	}
 	return refusal(apierrors.NewNotFound(schema.GroupResource{Resource: path.Base(path.Dir(at))}, path.Base(at)))
+}
+
+// dry reports whether a request only asks what would come of it. The server knows that of creations.
+func dry(r *http.Request) bool {
+	return r.Method == http.MethodPost && r.URL.Query().Get("dryRun") == metav1.DryRunAll
 }
 
 // ignore answers a write as if it had been done.

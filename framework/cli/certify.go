@@ -133,7 +133,7 @@ func (f certifyFlags) run(cmd *cobra.Command, version string, profiles []scenari
 	plan := certify.NewPlan(profiles, spec, broken.Workload, f.timings == string(clusters.Stock))
 	if f.app != "" {
 		if plan.Application, err = application(ctx, f.app, spec, cmd.ErrOrStderr()); err != nil {
-			return unread(err)
+			return exit.Unread(err)
 		}
 	}
 	progress := run.NewProgress(out, plan.Runs())

@@ -25,7 +25,7 @@ type healFlags struct {
 }
 
 func healCommand() *cobra.Command {
-	f := healFlags{cluster: existing.NewFlags()}
+	f := healFlags{cluster: terminal.ClusterFlags()}
 	cmd := &cobra.Command{
 		Use:   "heal [CLUSTER ...]",
 		Short: "Undo what a killed run left in a cluster",

@@ -168,7 +168,7 @@ func (e *Entry) sees(c Change, read *unstructured.Unstructured) error {
 	}
 	e.Undo = nil
 	if e.NoUndo == "" {
-		e.Undo, err = undoing(*e)
+		e.Undo, err = field.Restoring(e.UID, e.Field, e.Ours, e.Before)
 	}
 	return err
 }
@@ -214,7 +214,7 @@ func (j *Journal) make(ctx context.Context, c Change, e *Entry, read *unstructur
 // patch is sent once more.
 func (j *Journal) set(ctx context.Context, c Change, e *Entry, read *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	for range attempts {
-		ops, err := doing(*e, read)
+		ops, err := field.Setting(e.Field, e.Ours, read)
 		if err != nil {
 			return nil, refusal{err}
 		}
@@ -245,8 +245,8 @@ func (j *Journal) set(ctx context.Context, c Change, e *Entry, read *unstructure
 }
 
 // patch sends a patch for exactly the object that was read, under the name of a manager.
-func (j *Journal) patch(ctx context.Context, manager string, o Object, read *unstructured.Unstructured, ops []Operation) (*unstructured.Unstructured, error) {
-	body, err := encodePatch(read, ops)
+func (j *Journal) patch(ctx context.Context, manager string, o Object, read *unstructured.Unstructured, ops []field.Operation) (*unstructured.Unstructured, error) {
+	body, err := field.Patch(read, ops)
 	if err != nil {
 		return nil, refusal{err}
 	}
@@ -282,7 +282,7 @@ func (e *Entry) stored(made *unstructured.Unstructured) error {
 		return refusal{fmt.Errorf("the API server accepted the patch, but %s of %s still holds %s", e.Field, e.Object, field.Worded(e.Before))}
 	}
 	if e.Ours = raw; e.NoUndo == "" {
-		e.Undo, err = undoing(*e)
+		e.Undo, err = field.Restoring(e.UID, e.Field, e.Ours, e.Before)
 	}
 	return err
 }

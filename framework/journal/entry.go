@@ -7,6 +7,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/holdfast-ha/holdfast/framework/journal/field"
 )
 
 // Object names one object of the API, or a subresource of it.
@@ -75,13 +77,6 @@ const (
 	Left State = "left"
 )
 
-// Operation is one operation of a JSON patch (RFC 6902).
-type Operation struct {
-	Op    string          `json:"op"`
-	Path  string          `json:"path"`
-	Value json.RawMessage `json:"value,omitempty"`
-}
-
 // Entry is one change, as it is written down. It is data, so that another version of holdfast on another machine can undo it.
 type Entry struct {
 	Seq    int       `json:"seq"` // from 1
@@ -96,7 +91,7 @@ type Entry struct {
 	Ours   json.RawMessage `json:"ours,omitempty"`
 	// Undo is the patch that undoes the change: it tests the UID and the field, and then changes the field. In a path, "-" stands for the
 	// index at which the element is found. It is empty where the undo is no patch.
-	Undo []Operation `json:"undo,omitempty"`
+	Undo []field.Operation `json:"undo,omitempty"`
 	// Run is the command of a Command, and RunUndo the one that undoes it.
 	Run     []string `json:"run,omitempty"`
 	RunUndo []string `json:"runUndo,omitempty"`

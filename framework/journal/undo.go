@@ -270,19 +270,19 @@ func (j *Journal) undoSet(ctx context.Context, e Entry) error {
 // puttingBack are the operations of an undo: those that were written down, with the field's present value in the test. It differs from the value that
 // was written down only if the API server has given it another form, and the run was killed before it had written that down. A field that the
 // server leaves out because it is zero cannot be tested: that the object is as it was read says enough.
-func puttingBack(e Entry, d Decision) (ops []Operation, err error) {
+func puttingBack(e Entry, d Decision) (ops []field.Operation, err error) {
 	for _, op := range e.Undo {
 		if op.Op == "test" && op.Path == e.Field {
 			if d.now == nil {
 				continue
 			}
-			if op, err = test(e.Field, d.now); err != nil {
+			if op, err = field.Test(e.Field, d.now); err != nil {
 				return nil, err
 			}
 		}
 		ops = append(ops, op)
 	}
-	return located(ops, e.Field, d.index), nil
+	return field.Located(ops, e.Field, d.index), nil
 }
 
 // late reports whether it was long enough ago that an intended change was first seen not to have been made.

@@ -1,6 +1,7 @@
 // Package field reads one field of an object of the API: what it holds, by its JSON pointer, and who has set it, by the object's managed fields.
+// It also makes the patches that set the field, and that put it back.
 //
-// It reads no cluster, and changes nothing.
+// It reads no cluster, and sends nothing.
 package field
 
 import (

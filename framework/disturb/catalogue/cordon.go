@@ -1,0 +1,9 @@
+package catalogue
+
+// Cordon cordons one node. Its pods stay.
+var Cordon = Fault{
+	Name:   "cordon",
+	Does:   "a node is cordoned, and its pods stay",
+	Undone: "the node is uncordoned",
+	OnNode: true, changes: closing(),
+}
