@@ -62,7 +62,7 @@ func TestDisturbance(t *testing.T) {
 // A file that says nothing of it has the careful defaults.
 func TestDisturbanceDefaults(t *testing.T) {
 	const small = "apiVersion: holdfast.dev/v1alpha1\nkind: App\ncluster: {uid: 1f0c}\napp: {namespace: shop}\nprobes: [{url: \"http://web/\"}]\n"
-	for name, more := range map[string]string{"none": "", "empty": "disturb: {}\n", "an empty part": "disturb: {stopAt: {}, window: }\n"} {
+	for name, more := range map[string]string{"none": "", "empty": "disturb: {}\n", "an empty part": "disturb: {stopAt: {}}\n"} {
 		f, err := appfile.Read(write(t, small+more))
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
@@ -89,6 +89,7 @@ func TestDisturbanceRefuses(t *testing.T) {
 		"a typo":               {"neighbours:", "neighbors:", "there is no field disturb.neighbors: did you mean neighbours?"},
 		"a typo in the key":    {"trustRegistry:", "trustregistry:", "there is no field disturb.trustregistry"},
 		"never stop":           {"failed: 7", "failed: 0", "disturb.stopAt.failed: 0: want at least 1"},
+		"an empty window":      {`window: {days: [Mon, Tue], from: "09:00", to: "16:30", zone: Europe/Berlin}`, "window: ", "disturb.window: want fields of its own"},
 		"no such day":          {"Mon, Tue", "Monday", `disturb.window: day "Monday"`},
 		"a number for a time":  {`from: "09:00"`, "from: 9", `disturb.window: from "9"`},
 		"backwards":            {`to: "16:30"`, `to: "08:00"`, "disturb.window: it ends at 08:00"},
