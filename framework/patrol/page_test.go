@@ -125,7 +125,7 @@ func TestPageInABrowser(t *testing.T) {
 		t.Errorf("the page's style is not applied: its width is %s", font)
 	}
 	pagetest.CheckSchemesAndWidths(ctx, t)
-	if err := chromedp.Do(ctx, chromedp.Click("summary")); err != nil {
+	if err := chromedp.Do(ctx, chromedp.Click(chromedp.CSS("summary"))); err != nil {
 		t.Fatal(err)
 	}
 	if open := pagetest.Evaluate[bool](ctx, t, `document.querySelector("details").open`); !open {
