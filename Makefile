@@ -38,6 +38,10 @@ test-cluster: build ## Run the tests that need a real API server, on a cluster t
 	told=$$(bin/holdfast up tests --zones a --workers-per-zone 1); eval "$$(grep 'export KUBECONFIG=' <<< "$$told")"; \
 	go test -count 1 -tags e2e ./framework/audit
 
+.PHONY: plain-cluster
+plain-cluster: ## Make a cluster that holdfast did not make, for trying record and plan; DIR=/tmp/plain (remove it with: go run ./framework/internal/plaincluster down DIR)
+	go run ./framework/internal/plaincluster up $(or $(DIR),/tmp/plain)
+
 .PHONY: test-patrol
 test-patrol: prometheus ## Have a real Prometheus and Alertmanager tell each state that the patrol's alerts are about (some minutes)
 	PATH="$$PATH:$(PROMETHEUS)/usr/bin" go test -count 1 -tags e2e -timeout 30m -v -run '^TestAlerts(OnARealPrometheus|OutliveThePatrolsTroubles)$$' ./framework/patrol/emit

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/holdfast-ha/holdfast/framework/analysis/attribution"
+	"github.com/holdfast-ha/holdfast/framework/analysis/disturbances"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/judge"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
@@ -13,9 +14,12 @@ import (
 // Describe makes the report of a scenario from its record and verdicts. It reads the requests once, in memory that does not grow with
 // their number. A damaged record is described as far as it goes, and is never Held.
 func Describe(run history.Run, verdicts []verdict.Verdict) Scenario {
+	if run.Header.Recorded != nil {
+		run = disturbances.Read(run).Marked()
+	}
 	begin, end := bounds(run.Events)
 	s := Scenario{
-		Name: run.Header.Scenario, Claim: run.Header.Claim, Notes: run.Header.Notes, Incomplete: run.Incomplete, Seed: run.Header.Seed,
+		Name: run.Header.Scenario, Claim: run.Header.Claim, Notes: run.Header.Notes, Facts: factsOf(run.Header), Incomplete: run.Incomplete, Seed: run.Header.Seed,
 		Cluster: clusterOf(run.Header.Cluster), Took: Seconds(end - begin), Trouble: troubles(run.Events), Zones: zones(run.Events, end), End: end,
 	}
 	for _, p := range run.Phases() {
@@ -38,6 +42,20 @@ func Describe(run history.Run, verdicts []verdict.Verdict) Scenario {
 	s.Remedies = judge.Remedies(run, verdicts)
 	s.conclude(verdicts)
 	return s
+}
+
+// factsOf are what was found out about a cluster that holdfast did not make.
+func factsOf(h history.Header) (list []Fact) {
+	for _, f := range h.Facts {
+		switch {
+		case f.Is == "":
+			f.Is = "not known: " + f.Why
+		case f.Why != "":
+			f.Is += " (" + f.Why + ")"
+		}
+		list = append(list, Fact{Name: f.Name, Found: f.Is})
+	}
+	return list
 }
 
 // conclude adds the verdicts, and the result that they come to.

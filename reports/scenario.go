@@ -13,11 +13,18 @@ import (
 	"github.com/holdfast-ha/holdfast/reports/words"
 )
 
+// Fact is something that was found out about a cluster.
+type Fact struct {
+	Name  string `json:"name"`
+	Found string `json:"found"`
+}
+
 // Scenario is one scenario of a run. All moments are offsets from the run's base, as in its record.
 type Scenario struct {
 	Name        string      `json:"name"`            // suite/name
 	Claim       string      `json:"claim"`           // the sentence that can be false
 	Notes       []string    `json:"notes,omitempty"` // what a reader must know of the cluster or the application
+	Facts       []Fact      `json:"facts,omitempty"` // what was found out about a cluster that holdfast did not make
 	Result      Result      `json:"result"`
 	Why         string      `json:"why"` // what decided the result, in one sentence
 	Mutant      *Mutant     `json:"mutant,omitempty"`

@@ -19,8 +19,9 @@ type Object interface {
 // Place is where workloads are deployed.
 type Place struct {
 	Namespace string
-	// Image is already on every node: it is never pulled.
+	// Image is already on every node, unless Pull says that nodes pull it.
 	Image string
+	Pull  corev1.PullPolicy // default Never
 	// Zones are the nodes' zones by node name. A pod cannot query the zone of its node.
 	Zones map[string]string
 }

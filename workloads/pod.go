@@ -1,6 +1,7 @@
 package workloads
 
 import (
+	"cmp"
 	"strconv"
 	"time"
 
@@ -59,7 +60,7 @@ const annotationRevision = "holdfast.dev/revision"
 func (p pod) container(at Place) corev1.Container {
 	yes, no := true, false
 	c := corev1.Container{
-		Name: p.component, Image: at.Image, ImagePullPolicy: corev1.PullNever,
+		Name: p.component, Image: at.Image, ImagePullPolicy: cmp.Or(at.Pull, corev1.PullNever),
 		Args:      append([]string{"workload", p.component}, p.args...),
 		Env:       p.env(at),
 		Ports:     []corev1.ContainerPort{{Name: portName, ContainerPort: Port, Protocol: corev1.ProtocolTCP}},

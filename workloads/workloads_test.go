@@ -2,7 +2,6 @@ package workloads
 
 import (
 	"encoding/json"
-	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -166,21 +165,4 @@ func differing[T any](a, b T) (names []string) {
 		}
 	}
 	return names
-}
-
-// TestLoadOnNamedNodes: the workers for named nodes select their node by name, the others the load node.
-func TestLoadOnNamedNodes(t *testing.T) {
-	objects, err := Load{AlsoOn: []string{"w1", "w2"}}.Objects(Place{Namespace: "ns", Image: "holdfast"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got []string
-	for _, o := range objects {
-		p := o.(*corev1.Pod)
-		got = append(got, fmt.Sprint(p.Name, p.Spec.NodeSelector))
-	}
-	want := fmt.Sprint([]string{"load-0" + fmt.Sprint(onRole(roleLoad)), "load-1map[kubernetes.io/hostname:w1]", "load-2map[kubernetes.io/hostname:w2]"})
-	if fmt.Sprint(got) != want {
-		t.Errorf("got %v, want %s", got, want)
-	}
 }

@@ -8,9 +8,11 @@ import (
 	"net/http"
 	"net/url"
 	"path"
+	"strconv"
 	"strings"
 	"sync"
 
+	authorizationv1 "k8s.io/api/authorization/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -33,6 +35,7 @@ type API struct {
 	objects map[string]Object // by path
 	changes []change
 	changed chan struct{} // closed by the next change
+	hung    chan struct{} // closed by the next HangUp
 	asked   []string
 
 	hooks sync.Mutex // held while a hook is called
@@ -44,6 +47,8 @@ type API struct {
 	Sent func(method, path, body string)
 	// Warn is the text of the Warning header of an answer.
 	Warn func(method, path string) string
+	// May says what the user may do; nil: everything. Only questions about permissions are answered by it: see Refuse.
+	May func(authorizationv1.ResourceAttributes) bool
 	// Crowd makes the scheduler bind every pod to the same node. Keep prevents the deletion of namespaces and Services.
 	Crowd, Keep bool
 	// Frozen stops every controller, the scheduler and the kubelets: objects are stored, and nothing follows from them.
@@ -62,7 +67,9 @@ type change struct {
 }
 
 // NewAPI is an API server without objects.
-func NewAPI() *API { return &API{objects: map[string]Object{}, changed: make(chan struct{})} }
+func NewAPI() *API {
+	return &API{objects: map[string]Object{}, changed: make(chan struct{}), hung: make(chan struct{})}
+}
 
 // Config reaches the server through RoundTrip, without a rate limit.
 func (a *API) Config() *rest.Config {
@@ -80,6 +87,11 @@ func (a *API) RoundTrip(r *http.Request) (*http.Response, error) {
 	no, err := a.askHooks(r)
 	if err != nil {
 		return nil, err
+	}
+	if no == nil {
+		if answer := a.aboutSelf(r); answer != nil {
+			return answered(http.StatusOK, answer), nil
+		}
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -166,6 +178,9 @@ func (a *API) serve(r *http.Request) (status int, body any) {
 		object, err := decoded(r.Body)
 		if err != nil {
 			return refusal(apierrors.NewBadRequest(err.Error()))
+		}
+		if object.GetName() == "" {
+			object.SetName(object.GetGenerateName() + strconv.Itoa(a.version))
 		}
 		if a.objects[path.Join(at, object.GetName())] != nil {
 			return refusal(apierrors.NewAlreadyExists(schema.GroupResource{Resource: path.Base(at)}, object.GetName()))

@@ -2,15 +2,19 @@ package clustertest
 
 import (
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 )
 
 // control is every controller, the scheduler and the kubelets in one. It acts at once. The caller holds the lock.
@@ -27,6 +31,12 @@ func (a *API) controlNamespace(ns *corev1.Namespace) {
 	going := ns.Status.Phase == corev1.NamespaceTerminating
 	core := "/api/v1/namespaces/" + ns.Name
 	pods := a.chosen(core+"/pods", true)
+	if going && !a.Keep {
+		for _, at := range pods {
+			a.remove(at)
+		}
+		pods = nil
+	}
 	if going && len(pods) == 0 && !a.Keep {
 		for at := range a.objects {
 			if at == core || strings.Contains(at, "/namespaces/"+ns.Name+"/") {
@@ -38,7 +48,12 @@ func (a *API) controlNamespace(ns *corev1.Namespace) {
 	if accounts := core + "/serviceaccounts"; !going && a.objects[accounts+"/default"] == nil {
 		a.put(accounts, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "default", Namespace: ns.Name}})
 	}
-	for _, at := range pods { // bare pods, such as the load worker's
+	for _, at := range a.chosen("/apis/batch/v1/namespaces/"+ns.Name+"/jobs", true) {
+		if !going {
+			a.deployJob(at, core+"/pods", a.objects[at].(*batchv1.Job))
+		}
+	}
+	for _, at := range pods { // bare pods
 		a.run(core+"/pods", a.objects[at].(*corev1.Pod))
 	}
 	for i, at := range a.chosen(core+"/services", true) {
@@ -104,6 +119,26 @@ func (a *API) deploy(
 	return n, int32(len(s.Endpoints)), true
 }
 
+// deployJob creates the pods of an Indexed Job once. None of them is ever replaced.
+func (a *API) deployJob(at, collection string, j *batchv1.Job) {
+	if j.Status.Active > 0 {
+		return
+	}
+	for i := range *j.Spec.Completions {
+		p := &corev1.Pod{ObjectMeta: *j.Spec.Template.ObjectMeta.DeepCopy(), Spec: *j.Spec.Template.Spec.DeepCopy()}
+		p.Namespace, p.Name = j.Namespace, fmt.Sprintf("%s-%d-%d", j.Name, i, a.version)
+		p.UID = types.UID("uid-" + p.Name)
+		maps.Copy(p.Labels, map[string]string{batchv1.JobNameLabel: j.Name, batchv1.JobCompletionIndexAnnotation: fmt.Sprint(i)})
+		if p.Annotations == nil {
+			p.Annotations = map[string]string{}
+		}
+		p.Annotations[batchv1.JobCompletionIndexAnnotation] = fmt.Sprint(i)
+		a.run(collection, p)
+	}
+	j.Status.Active = *j.Spec.Completions
+	a.put(path.Dir(at), j)
+}
+
 // run binds an unbound pod to the node with the fewest pods of its namespace, and makes it ready.
 func (a *API) run(collection string, p *corev1.Pod) {
 	if p.Spec.NodeName != "" {
@@ -121,7 +156,8 @@ func (a *API) run(collection string, p *corev1.Pod) {
 	}
 	var nodes []Object
 	for _, at := range a.chosen("/api/v1/nodes", true) {
-		if n := a.objects[at]; labels.SelectorFromSet(p.Spec.NodeSelector).Matches(labels.Set(n.GetLabels())) {
+		n := a.objects[at].(*corev1.Node)
+		if fits, err := nodeaffinity.GetRequiredNodeAffinity(p).Match(n); err == nil && fits { // with the node selector
 			nodes = append(nodes, n)
 		}
 	}

@@ -49,8 +49,10 @@ func (a *API) list(collection, selector string) any {
 // put stores an object and notifies the watches.
 func (a *API) put(collection string, o Object) {
 	at, what := path.Join(collection, o.GetName()), watch.Modified
-	if a.objects[at] == nil {
+	if was := a.objects[at]; was == nil {
 		what = watch.Added
+	} else if o.GetUID() == "" {
+		o.SetUID(was.GetUID())
 	}
 	kinds, _, err := scheme.Scheme.ObjectKinds(o)
 	if err != nil {
@@ -91,6 +93,14 @@ func (a *API) tell(collection string, what watch.EventType, o Object) {
 	a.changed = make(chan struct{})
 }
 
+// HangUp ends all watches, as an API server does that goes away.
+func (a *API) HangUp() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	close(a.hung)
+	a.hung = make(chan struct{})
+}
+
 // watch streams the changes of a collection since a version, until the request ends.
 func (a *API) watch(r *http.Request) *http.Response {
 	since, err := strconv.Atoi(r.URL.Query().Get("resourceVersion"))
@@ -103,7 +113,7 @@ func (a *API) watch(r *http.Request) *http.Response {
 		next := 0
 		for {
 			a.mu.Lock()
-			fresh, changed := a.changes[next:], a.changed
+			fresh, changed, hung := a.changes[next:], a.changed, a.hung
 			next = len(a.changes)
 			a.mu.Unlock()
 			for _, c := range fresh {
@@ -116,6 +126,8 @@ func (a *API) watch(r *http.Request) *http.Response {
 			}
 			select {
 			case <-changed:
+			case <-hung:
+				return
 			case <-r.Context().Done():
 				return
 			}

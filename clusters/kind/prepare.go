@@ -3,7 +3,6 @@ package kind
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"golang.org/x/mod/semver"
 
@@ -33,7 +32,7 @@ func (p *Provider) prepare(ctx context.Context, spec clusters.Spec) (ground, clu
 			return ground{}, spec, err
 		}
 	}
-	v1, err := onCgroupV1(ctx, p.engine)
+	v1, err := engine.OnCgroupV1(ctx, p.engine)
 	return ground{
 		image: image.Image, minor: minorOf(image.Kubernetes),
 		ownNetwork: image.Network == registry.NetworkAgent, cgroupV1: v1, balancer: balancer.Program,
@@ -45,17 +44,4 @@ func minorOf(version string) int {
 	var major, minor int
 	_, _ = fmt.Sscanf(semver.MajorMinor(version), "v%d.%d", &major, &minor) // zero if it cannot be parsed
 	return minor
-}
-
-// onCgroupV1 asks the engine, which may run on another machine than this process.
-func onCgroupV1(ctx context.Context, e runner) (bool, error) {
-	format := "{{.Host.CgroupsVersion}}"
-	if e.Name() == engine.Docker {
-		format = "{{.CgroupVersion}}"
-	}
-	out, err := e.Output(ctx, "info", "--format", format)
-	if err != nil {
-		return false, fmt.Errorf("ask %s for the cgroup version: %w", e.Name(), err)
-	}
-	return strings.TrimPrefix(strings.TrimSpace(string(out)), "v") == "1", nil
 }

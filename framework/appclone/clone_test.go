@@ -2,8 +2,6 @@ package appclone_test
 
 import (
 	"errors"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,13 +9,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	dynamicfake "k8s.io/client-go/dynamic/fake"
-	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
 	k8stesting "k8s.io/client-go/testing"
 	"sigs.k8s.io/yaml"
 
@@ -125,45 +120,6 @@ func TestACopyOfNothingIsAnError(t *testing.T) {
 		if got, err := appclone.Read(t.Context(), client, "shop"); err == nil {
 			t.Errorf("%s: got %v", what, got)
 		}
-	}
-}
-
-// The real client can neither write nor ask for a Secret, whatever it is told to do.
-func TestReadOnlyClientsOnlyRead(t *testing.T) {
-	var seen []string
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		seen = append(seen, r.Method+" "+r.URL.Path)
-		w.Header().Set("Content-Type", "application/json")
-		_, _ = w.Write([]byte(`{"kind":"ConfigMapList","apiVersion":"v1"}`))
-	}))
-	defer server.Close()
-	client, err := kubernetes.NewForConfig(appclone.ReadOnly(&rest.Config{Host: server.URL}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	core := client.CoreV1()
-	_, listSecrets := core.Secrets("shop").List(t.Context(), metav1.ListOptions{})
-	_, getSecret := core.Secrets("shop").Get(t.Context(), "tokens", metav1.GetOptions{})
-	_, watchSecrets := core.Secrets("").Watch(t.Context(), metav1.ListOptions{})
-	for what, err := range map[string]error{
-		"delete": core.ConfigMaps("shop").Delete(t.Context(), "x", metav1.DeleteOptions{}),
-		"patch": func() error {
-			_, err := core.ConfigMaps("shop").Patch(t.Context(), "x", "", nil, metav1.PatchOptions{})
-			return err
-		}(),
-		"list Secrets":  listSecrets,
-		"get a Secret":  getSecret,
-		"watch Secrets": watchSecrets,
-	} {
-		if err == nil {
-			t.Errorf("%s: no error", what)
-		}
-	}
-	if _, err := core.ConfigMaps("shop").List(t.Context(), metav1.ListOptions{}); err != nil {
-		t.Error(err)
-	}
-	if diff := cmp.Diff([]string{"GET /api/v1/namespaces/shop/configmaps"}, seen); diff != "" {
-		t.Errorf("requests that were sent (-want +got):\n%s", diff)
 	}
 }
 

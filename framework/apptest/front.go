@@ -108,7 +108,7 @@ func (t Test) fronts(probes []Probe) map[history.Lane]history.Front {
 		if f == nil {
 			continue
 		}
-		for _, lane := range p.laneNames(len(probes)) {
+		for _, lane := range p.LaneNames(len(probes)) {
 			fronts[lane] = *f
 		}
 	}

@@ -100,6 +100,21 @@ func OfURL(rawURL string, n int) Probe {
 }
 
 func (p Probe) validate(a app.App) error {
+	if err := p.Check(a.Namespace); err != nil {
+		return err
+	}
+	u, err := url.Parse(p.URL)
+	if err != nil {
+		return fmt.Errorf("probe %s: %w", p.Name, err)
+	}
+	if err := p.leads(a, u); err != nil {
+		return err
+	}
+	return p.secretsThere(a)
+}
+
+// Check returns an error for a probe that no worker can send, wherever its URL leads. The namespace is for an example.
+func (p Probe) Check(namespace string) error {
 	u, err := url.Parse(p.URL)
 	switch {
 	case !probeName.MatchString(p.Name):
@@ -107,12 +122,9 @@ func (p Probe) validate(a app.App) error {
 	case err != nil:
 		return fmt.Errorf("probe %s: %w", p.Name, err)
 	case !slices.Contains([]string{"http", "https", "ws", "wss", "tcp"}, u.Scheme) || u.Host == "":
-		return fmt.Errorf("probe %s: %q is no URL of a Service: want one such as http://web.%s/", p.Name, p.URL, a.Namespace)
+		return fmt.Errorf("probe %s: %q is no URL of a Service: want one such as http://web.%s/", p.Name, p.URL, namespace)
 	case u.Scheme == "tcp" && u.Port() == "":
 		return fmt.Errorf("probe %s: %q has no port", p.Name, p.URL)
-	}
-	if err := p.leads(a, u); err != nil {
-		return err
 	}
 	for _, l := range p.Lanes {
 		if !slices.Contains(p.lanesOf(), l) {
@@ -124,9 +136,6 @@ func (p Probe) validate(a app.App) error {
 	}
 	if err := p.Request.Validate(); err != nil {
 		return fmt.Errorf("probe %s: %w", p.Name, err)
-	}
-	if err := p.secretsThere(a); err != nil {
-		return err
 	}
 	if p.Rate < 0 {
 		return errors.New("probe " + p.Name + ": its rate is negative")
@@ -155,19 +164,19 @@ func (p Probe) timeouts() (t load.Timeouts) {
 // lateFor is how much later than expected an answer may come and still be read.
 const lateFor = 2 * time.Second
 
-// lanes are the lanes of all probes that reach a workload, and the control lane. A probe's name is in its lanes' names only where there
-// are several probes.
-func (t Test) lanes(probes []Probe) (all []load.Lane) {
+// Lanes are the lanes of all probes, and the control lane. A probe that says no rate has the usual one. A probe's name is in its lanes' names
+// only where there are several probes.
+func Lanes(probes []Probe, usual float64) (all []load.Lane) {
 	for _, p := range probes {
-		for _, name := range p.laneNames(len(probes)) {
-			all = append(all, load.Lane{Lane: name, Target: p.URL, Rate: cmp.Or(p.Rate, DefaultRate), Expect: p.expected(), Request: p.Request, Timeouts: p.timeouts()})
+		for _, name := range p.LaneNames(len(probes)) {
+			all = append(all, load.Lane{Lane: name, Target: p.URL, Rate: cmp.Or(p.Rate, usual), Expect: p.expected(), Request: p.Request, Timeouts: p.timeouts()})
 		}
 	}
 	return append(all, load.Lane{Lane: history.LaneControl, Rate: controlRate})
 }
 
-// laneNames are the names of the probe's lanes, where there are so many probes.
-func (p Probe) laneNames(probes int) (names []history.Lane) {
+// LaneNames are the names of the probe's lanes, where there are so many probes.
+func (p Probe) LaneNames(probes int) (names []history.Lane) {
 	for _, kind := range p.kinds() {
 		if probes > 1 {
 			kind = history.LaneOf(kind, p.Name)

@@ -87,7 +87,7 @@ func (t Test) groups(c Class, probes []Probe) (list []group) {
 			list, at = append(list, group{Promise: promise}), len(list)
 		}
 		list[at].probes = append(list[at].probes, p.Name)
-		list[at].lanes = append(list[at].lanes, p.laneNames(len(probes))...)
+		list[at].lanes = append(list[at].lanes, p.LaneNames(len(probes))...)
 	}
 	if len(list) == 1 {
 		list[0].lanes = nil

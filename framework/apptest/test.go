@@ -129,7 +129,7 @@ func (t Test) scenario(w app.Workload, name string, probes []Probe, several bool
 // under is a scenario with the application, whose faults are in one workload.
 func (t Test) under(s scenario.Spec, w app.Workload, probes []Probe) (scenario.Spec, error) {
 	s.Cluster, s.App, s.Tested, s.Steady = cluster, &t.App, w.Name, max(s.Steady, steady)
-	s.Load = t.lanes(probes)
+	s.Load = Lanes(probes, DefaultRate)
 	s.Fronts, s.Notes = t.fronts(probes), slices.Concat(s.Notes, t.Notes(w, probes), t.App.Notes, t.Findings().Notes())
 	spec := s.WithDefaults()
 	return spec, spec.Validate()

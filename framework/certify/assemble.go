@@ -20,6 +20,11 @@ func Assemble(in Input) (*certificate.Certificate, error) {
 	before := openRun("the run before the upgrade", in.Dir, in.Before)
 	upgrade := openRun("the run of the upgrade", in.Dir, in.Upgrade)
 	after := openRun("the run after the upgrade", in.Dir, in.After)
+	for _, f := range []*storedRun{&before, &after} {
+		if in.Existing && f.dir == "" {
+			f.missing = ""
+		}
+	}
 	c := &certificate.Certificate{
 		APIVersion: certificate.APIVersion, Kind: certificate.Kind, ID: in.ID, Issued: in.Issued.UTC().Truncate(time.Second), Holdfast: in.Holdfast,
 		From: in.From, To: in.To, Machine: in.Machine, Seed: in.Seed, Reproduce: in.Reproduce, Planted: in.Planted,

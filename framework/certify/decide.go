@@ -21,6 +21,11 @@ func decide(c *certificate.Certificate, in Input, runs []*storedRun) {
 			profile.Reasons = appendNew(profile.Reasons, why...)
 			own = append(own, feature.Result)
 		}
+		if in.Existing {
+			upgrade := upgradeFeature(c)
+			profile.Features = append(profile.Features, upgrade)
+			own = append(own, upgrade.Result)
+		}
 		profile.Result = sumUp(own, len(gate) > 0)
 		if profile.Reasons == nil {
 			profile.Reasons = []string{}
@@ -37,6 +42,11 @@ func decide(c *certificate.Certificate, in Input, runs []*storedRun) {
 	if c.Reasons == nil {
 		c.Reasons = []string{}
 	}
+}
+
+// upgradeFeature is what the recorded upgrade shows by itself.
+func upgradeFeature(c *certificate.Certificate) certificate.Feature {
+	return certificate.Feature{Name: UpgradeFeature, Result: featureResult([]reports.Result{c.Upgrade.Verdict}), Scenarios: []string{}}
 }
 
 // sumUp is the result of features together. Shut means that the upgrade, or a run as a whole, certifies nothing.

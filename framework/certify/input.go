@@ -35,4 +35,7 @@ type Input struct {
 	// Failure is where the upgrade stopped; nil if it completed.
 	Failure      *certificate.Failure
 	Deprecations []certificate.Deprecation
+	// Existing says that others made the cluster and its upgrade. The upgrade is a feature of its own then, and runs before and after it are not
+	// missed if their folders are empty, because no scenario was allowed.
+	Existing bool
 }

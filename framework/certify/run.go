@@ -101,7 +101,7 @@ func (c *Certification) issue() (*certificate.Certificate, error) {
 	in := Input{
 		Dir: c.Settings.Dir, Before: folder(beforeRun), Upgrade: folder(upgradeRun), After: folder(afterRun),
 		ID: c.Settings.RunID, Issued: time.Now(), Holdfast: c.Settings.Version, From: c.From, To: c.To,
-		Machine: c.machine(), Seed: c.Settings.Seed, Reproduce: c.Reproduce, Planted: c.Planted, Profiles: c.Plan.Profiles,
+		Machine: machineOf(c.Engine), Seed: c.Settings.Seed, Reproduce: c.Reproduce, Planted: c.Planted, Profiles: c.Plan.Profiles,
 		Deprecations: deprecations(folder(beforeRun), folder(afterRun)),
 	}
 	if app := c.Plan.Application; app != nil {
@@ -115,8 +115,9 @@ func (c *Certification) issue() (*certificate.Certificate, error) {
 	return doc, certificate.Write(c.Settings.Dir, doc)
 }
 
-func (c *Certification) machine() certificate.Machine {
-	m := certificate.Machine{Cores: runtime.NumCPU(), Arch: runtime.GOARCH, Engine: c.Engine}
+// machineOf is this machine, with the engine that clusters run on.
+func machineOf(engine string) certificate.Machine {
+	m := certificate.Machine{Cores: runtime.NumCPU(), Arch: runtime.GOARCH, Engine: engine}
 	var host unix.Utsname
 	if unix.Uname(&host) == nil {
 		m.Kernel = unix.ByteSliceToString(host.Release[:])

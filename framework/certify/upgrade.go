@@ -34,6 +34,10 @@ func upgradeOf(f *storedRun, name string) certificate.Upgrade {
 		u.Verdict, u.Why = reports.Unknown, "its record has no step of the upgrade"
 	case u.Requests == 0:
 		u.Verdict, u.Why = reports.Unknown, "no request was sent during the upgrade"
+	case run.Header.Recorded != nil:
+		if why := VersionsOf(run).incomplete(); why != "" {
+			u.Verdict, u.Why = reports.Unknown, why
+		}
 	}
 	return u
 }
@@ -68,7 +72,7 @@ func takeEvent(u *certificate.Upgrade, e *history.Event, budgets map[history.Key
 
 // steps are the steps of an upgrade, with the requests that were sent during each.
 func steps(run history.Run) []certificate.Step {
-	lives := run.Steps()
+	lives := append(run.Steps(), recordedSteps(run)...)
 	list := make([]certificate.Step, len(lives))
 	var end history.Offset
 	if n := len(run.Events); n > 0 {

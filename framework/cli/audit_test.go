@@ -101,7 +101,7 @@ func TestAuditExitCodes(t *testing.T) {
 		{"not checked, and nothing is meant", workloads.Backend{}, "nodes", "--fail-on never", exit.Unknown, "unknown: "},
 		{"not checked, and a warning", unbudgeted, "nodes", "", exit.Violated, "found: 1 of severity warning or worse"},
 		{"another context", workloads.Backend{}, "", "--context two", exit.Held, ""},
-		{"no such context", workloads.Backend{}, "", "--context three", exit.Failed, `context "three" does not exist`},
+		{"no such context", workloads.Backend{}, "", "--context three", exit.Failed, `no context "three": it has one, two`},
 	} {
 		config := served(t, test.forbidden, objectsOf(t, test.backend)...)
 		_, code, err := execute(t, append([]string{"audit", "--kubeconfig", config}, strings.Fields(test.args)...)...)
@@ -161,11 +161,11 @@ func TestAuditTable(t *testing.T) {
 └───┴──────────┴─────────────────────────┴────────────────┴────────────────────────────────────────────────────────────────────────┘
 
 1. shop/Deployment/backend: single-replica
-   kubectl --kubeconfig 'CONFIG' --context 'two' patch deployment backend --namespace shop --type strategic --patch '{"spec":{"replicas":2}}'
+   kubectl --context 'two' --kubeconfig 'CONFIG' patch deployment backend --namespace shop --type strategic --patch '{"spec":{"replicas":2}}'
    # where a HorizontalPodAutoscaler scales it, raise its minReplicas instead
 
 2. shop/Deployment/backend: no-prestop
-   kubectl --kubeconfig 'CONFIG' --context 'two' patch deployment backend --namespace shop --type strategic --patch '{"spec":{"template":{"spec":{"containers":[{"lifecycle":{"preStop":{"sleep":{"seconds":5}}},"name":"backend"}]}}}}'
+   kubectl --context 'two' --kubeconfig 'CONFIG' patch deployment backend --namespace shop --type strategic --patch '{"spec":{"template":{"spec":{"containers":[{"lifecycle":{"preStop":{"sleep":{"seconds":5}}},"name":"backend"}]}}}}'
    # the sleep action needs Kubernetes 1.30; on older versions, exec a sleep
 
 not checked in all namespaces: one-zone, pending-on-hard-constraint, unmeetable-anti-affinity, unusable-domain, soft-constraint-violated, fixed-node-ports

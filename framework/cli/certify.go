@@ -31,12 +31,13 @@ type certifyFlags struct {
 	profiles                                                      []string
 	seed                                                          uint64
 	keep, keepLogs                                                bool
+	running                                                       runningFlags
 }
 
 func certifyCommand(version string) *cobra.Command {
 	var f certifyFlags
 	cmd := &cobra.Command{
-		Use:   "certify --from VERSION --to VERSION",
+		Use:   "certify (--from VERSION --to VERSION | --context NAME --upgrade COMMAND)",
 		Short: "Upgrade a cluster in place, under load, and certify what held throughout",
 		Long: `certify creates a cluster with the version --from and upgrades it to --to as kubeadm documents it, node by node: the control plane
 with etcd, CoreDNS and kube-proxy, then each worker (cordon, drain, kubeadm, new kubelet, Ready, uncordon). Requests of every kind
@@ -45,6 +46,10 @@ update and a drain. The scenarios of the profiles run on the same cluster before
 
 With --app, a cluster with your application is upgraded in the same way first, while the requests of its probes flow. holdfast.yaml says
 what is deployed and asked for, as with holdfast test. The certificate names the application, and what was seen of it, beside the profiles.
+
+With --context and --upgrade, a cluster that is there already is upgraded by that command, which is recorded as with holdfast record, while the
+requests of --url or of the probes of --app flow. Its steps, and what they did to the applications, are read from the record. What was not
+allowed to be tried before and after it is listed, and the certificate is partial.
 
 The result is a certificate, for machines (certificate.json, certificate.yaml) and for people (certificate.html). 'holdfast diff'
 compares two certificates. The container runtime and the rest of the node image are not upgraded.
@@ -55,9 +60,19 @@ the certification was interrupted.`,
 		Example: `  holdfast certify --from v1.36.3 --to v1.37.0
   holdfast certify --from v1.36.3 --to v1.37.0 --profile core,extended
   holdfast certify --from v1.36.3 --to v1.37.0 --app suites/apps/nginx-careful
+  holdfast certify --context staging -n shop --url https://shop.example.com/ --upgrade ./upgrade.sh
   holdfast diff artifacts/20261121-203000 artifacts/20261122-203000`,
 		Args: terminal.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if f.running.upgrade != "" {
+				if err := f.running.validate(f, cmd.Flags()); err != nil {
+					return exit.Usage(err)
+				}
+				return f.running.certify(cmd, version, f)
+			}
+			if err := f.running.without(cmd.Flags()); err != nil {
+				return exit.Usage(err)
+			}
 			profiles, err := f.validate()
 			if err != nil {
 				return exit.Usage(err)
@@ -76,6 +91,7 @@ the certification was interrupted.`,
 	flags.Uint64Var(&f.seed, "seed", 0, "seed of all random choices; default: a new one, which the certificate names")
 	flags.StringVar(&f.plant, "plant", "", "break the upgrade on purpose, to show that the certificate catches it: "+strings.Join(upgrade.Names(), ", "))
 	flags.StringVar(&f.app, "app", "", "holdfast.yaml, or its folder, of an application that the upgrade is to be invisible to")
+	f.running.add(cmd)
 	flags.BoolVar(&f.keep, "keep", false, "keep the cluster; a cluster whose upgrade failed stays as it was then")
 	flags.BoolVar(&f.keepLogs, "keep-logs", false, "keep node and pod logs also of scenarios that held")
 	return cmd

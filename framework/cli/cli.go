@@ -13,6 +13,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/cli/auditing"
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
 	"github.com/holdfast-ha/holdfast/framework/cli/image"
+	"github.com/holdfast-ha/holdfast/framework/cli/record"
 	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
 )
 
@@ -33,6 +34,7 @@ is a scenario whose workload lacks a good practice. Its promise must break, whic
   holdfast run                         # certify: every scenario of the short profile
   holdfast run chaos/rolling-update    # one scenario
   holdfast test -f k8s/ --url http://web.shop/ --image web.tar   # an application of your own
+  holdfast record -- ./upgrade.sh      # what does that do to a cluster that is there already?
   holdfast judge artifacts/latest      # judge a stored run again`,
 		Args:          noCommand,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
@@ -46,7 +48,7 @@ is a scenario whose workload lacks a good practice. Its promise must break, whic
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return exit.Usage(terminal.FlagError(cmd, err)) })
 	root.AddCommand(
 		doctorCommand(), auditing.Command(version), image.Command(), upCommand(), healCommand(), downCommand(),
-		runCommand(version), initCommand(), testCommand(version), certifyCommand(version), diffCommand(), selftestCommand(version), judgeCommand(), reportCommand(), exportCommand(),
+		runCommand(version), initCommand(), testCommand(version), certifyCommand(version), record.Command(version, report), diffCommand(), selftestCommand(version), judgeCommand(), reportCommand(), exportCommand(),
 		workloadCommand(), versionCommand(version),
 	)
 	root.AddCommand(insideCommands()...)

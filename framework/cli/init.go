@@ -4,10 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"time"
 
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/dynamic"
 
+	"github.com/holdfast-ha/holdfast/clusters/existing"
 	"github.com/holdfast-ha/holdfast/framework/appclone"
 	"github.com/holdfast-ha/holdfast/framework/appfile"
 	"github.com/holdfast-ha/holdfast/framework/appguess"
@@ -23,11 +25,12 @@ type initFlags struct {
 	sources           app.Sources
 	namespace, output string
 
-	context, kubeconfig, manifests string // of the cluster that the application is copied from
+	cluster   *existing.Flags // that the application is copied from
+	manifests string
 }
 
 func initCommand() *cobra.Command {
-	var f initFlags
+	f := initFlags{cluster: terminal.ClusterFlags()}
 	cmd := &cobra.Command{
 		Use:   "init",
 		Short: "Write holdfast.yaml for an application, with probes guessed from its manifests",
@@ -42,7 +45,7 @@ request that could change anything, and reads no Secret. What the copy lacks is 
 		Example: "  holdfast init -f k8s/\n  holdfast init -k overlays/prod --output prod.yaml\n  holdfast init --chart charts/shop --values prod.yaml\n  holdfast init --context staging -n shop",
 		Args:    terminal.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if f.context != "" {
+			if f.cluster.Named() == nil {
 				if err := f.copy(cmd); err != nil {
 					return err
 				}
@@ -57,11 +60,14 @@ request that could change anything, and reads no Secret. What the copy lacks is 
 	flags := cmd.Flags()
 	appfile.ManifestFlags(flags, &f.sources, &f.namespace)
 	flags.StringVarP(&f.output, "output", "o", appfile.Name, "file to write")
-	flags.StringVar(&f.context, "context", "", "copy the application from the cluster of this context, read only")
-	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "file with the context; default: as kubectl finds it")
+	f.cluster.AddFew(flags)
+	flags.Lookup("context").Usage = "copy the application from the cluster of this context, read only"
 	flags.StringVar(&f.manifests, "manifests", "manifests", "with --context: new folder for the copied manifests")
 	return cmd
 }
+
+// copyLimit is how long the API server may take for one answer.
+const copyLimit = 30 * time.Second
 
 // copy copies the application from the cluster, and makes the copy the source of the manifests.
 func (f *initFlags) copy(cmd *cobra.Command) error {
@@ -71,17 +77,19 @@ func (f *initFlags) copy(cmd *cobra.Command) error {
 	case f.namespace == "":
 		return exit.Usage(errors.New("--context without --namespace: name the namespace of the application"))
 	}
-	config, err := appclone.Config(f.kubeconfig, f.context)
+	way, err := f.cluster.Open()
 	if err != nil {
 		return exit.Usage(err)
 	}
+	config := way.ReadOnly()
+	config.Timeout = copyLimit
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {
 		return err
 	}
 	found, err := appclone.Read(cmd.Context(), client, f.namespace)
 	if err != nil {
-		return err
+		return way.Explain(err)
 	}
 	if err := found.Write(f.manifests); err != nil {
 		return exit.Usage(err)

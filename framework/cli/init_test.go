@@ -74,7 +74,7 @@ func TestInitRefuses(t *testing.T) {
 		"no manifests":          {[]string{"init"}, 4, "no manifests"},
 		"a cluster and files":   {[]string{"init", "--context", "staging", "-f", "k8s/"}, 4, "--context with -f, -k or --chart"},
 		"no namespace":          {[]string{"init", "--context", "staging"}, 4, "name the namespace"},
-		"no such context":       {[]string{"init", "--kubeconfig", "kubeconfig", "--context", "prod", "-n", "shop"}, 4, `context "prod" does not exist`},
+		"no such context":       {[]string{"init", "--kubeconfig", "kubeconfig", "--context", "prod", "-n", "shop"}, 4, `no context "prod"`},
 		"a cluster that is off": {[]string{"init", "--kubeconfig", "kubeconfig", "--context", "staging", "-n", "shop"}, 3, "connection refused"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -5,14 +5,16 @@ import (
 
 	"github.com/holdfast-ha/holdfast/clusters/balancer"
 	"github.com/holdfast-ha/holdfast/clusters/engine"
+	"github.com/holdfast-ha/holdfast/clusters/existing"
 	"github.com/holdfast-ha/holdfast/clusters/nodenet"
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
 	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
 )
 
-// insideCommands run in containers and on nodes, where holdfast's own executable is the only program that is sure to be there.
+// insideCommands run in containers and on nodes, where holdfast's own executable is the only program that is sure to be there, or below holdfast
+// itself.
 func insideCommands() []*cobra.Command {
-	return []*cobra.Command{probeCommand(), nodeNetworkCommand(), loadBalancerCommand()}
+	return []*cobra.Command{probeCommand(), nodeNetworkCommand(), loadBalancerCommand(), pluginCommand()}
 }
 
 func probeCommand() *cobra.Command {
@@ -45,4 +47,17 @@ func loadBalancerCommand() *cobra.Command {
 	}
 	cmd.Flags().StringVarP(&bootstrap, "config", "c", "/home/envoy/envoy.yaml", "Envoy's bootstrap file")
 	return cmd
+}
+
+func pluginCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: existing.PluginCommand + " PROGRAM [ARGUMENT ...]", Short: "Run a credential plugin of a kubeconfig, with a time limit", Hidden: true,
+		Example: "  holdfast " + existing.PluginCommand + " aws eks get-token --cluster-name staging", DisableFlagParsing: true, // they are the plugin's
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 || args[0] == "-h" || args[0] == "--help" {
+				return cmd.Help()
+			}
+			return existing.RunPlugin(cmd.Context(), existing.PluginLimit, args, cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
 }

@@ -125,6 +125,7 @@ func (f *runFlags) place(cmd *cobra.Command) {
 	flags.StringVar(&f.Kubernetes, "kubernetes", "", "Kubernetes version, such as v1.37.0; default: the newest available version")
 	flags.StringVar(&f.Timings, "timings", "", "lab or stock, for every scenario; default: the scenario's own")
 	flags.StringVar(&f.ProxyMode, "proxy-mode", "", proxyModeHelp)
+	flags.IntVar(&f.Workers, "load-workers", 0, "pods that send the load, each its share of the same requests; default: the scenario's own number, mostly 1")
 	flags.StringVar(&f.Artifacts, "artifacts", "artifacts", "folder of the records and the report")
 	flags.Uint64Var(&f.Seed, "seed", 0, "seed of all random choices; default: a new seed, which is in the report")
 	flags.BoolVar(&f.Keep, "keep", false, "keep the last cluster")

@@ -232,14 +232,14 @@ func TestRunIsAProcess(t *testing.T) {
 			again:   "holdfast run --seed 5",
 		},
 		"no cluster": {
-			args: "run --provider nowhere --seed 5 --scope full --kubernetes v1.36.3 --timings stock --proxy-mode iptables", code: exit.Failed,
+			args: "run --provider nowhere --seed 5 --scope full --kubernetes v1.36.3 --timings stock --proxy-mode iptables --load-workers 4", code: exit.Failed,
 			out: []string{"  FAILED in 0s: provision a cluster: no engine\n", "\n0 scenarios held, 0 violated, 0 unknown, harness failed in 3\n"},
 			err: "holdfast: the harness or its environment failed before everything could be judged; see above",
 			results: []string{
 				"chaos/one provision a cluster: no engine", "chaos/two provision a cluster: no engine",
 				"mutants/three provision a cluster: no engine",
 			},
-			again: "holdfast run --scope full --seed 5 --kubernetes v1.36.3 --timings stock --proxy-mode iptables",
+			again: "holdfast run --scope full --seed 5 --kubernetes v1.36.3 --timings stock --proxy-mode iptables --load-workers 4",
 		},
 		"some scenarios, and the cluster is kept": {
 			args: "run mutants/three chaos/two --provider hamlet --keep --seed 5", code: exit.Unknown, not: "deleted a cluster",

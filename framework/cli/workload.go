@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -61,15 +63,22 @@ func workload(ctx context.Context, name string, args []string) error {
 func loadWorker(ctx context.Context, args []string) error {
 	o := collect.WorkerOptions{Name: os.Getenv(backend.EnvPod), Secrets: workloads.LoadSecrets}
 	for _, arg := range args {
-		switch arg {
-		case workloads.LoadFlowsFlag:
+		spill, isSpill := strings.CutPrefix(arg, workloads.LoadSpillFlag)
+		switch {
+		case isSpill:
+			most, err := strconv.ParseInt(spill, 10, 64)
+			if err != nil {
+				return exit.Usage(fmt.Errorf("load: %s: %w", arg, err))
+			}
+			o.Spill = collect.Spill{Dir: workloads.LoadSpillDir, AboveBytes: collect.DefaultSpillAbove, MaxBytes: most}
+		case arg == workloads.LoadFlowsFlag:
 			table, err := conntrack.Open(conntrack.NodeNamespace)
 			if err != nil {
 				return err
 			}
 			defer table.Close() //nolint:errcheck // the process ends
 			o.Flows = table
-		case workloads.LoadSpinFlag:
+		case arg == workloads.LoadSpinFlag:
 			o.Spin = true
 		default:
 			return exit.Usage(fmt.Errorf("load: unexpected argument %q", arg))

@@ -18,6 +18,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/deploy"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/load"
+	"github.com/holdfast-ha/holdfast/framework/load/collect"
 	"github.com/holdfast-ha/holdfast/framework/poll"
 	"github.com/holdfast-ha/holdfast/framework/prose"
 	"github.com/holdfast-ha/holdfast/workloads"
@@ -124,28 +125,26 @@ var ErrUnhealthy = errors.New("mend the application, or say with the probe's exp
 // application is broken, and what a fault does to it would show nothing. Only applications of users are asked. One without a practice may lose
 // requests as soon as it starts: a server that is offered to clients before it listens does.
 func (env *Environment) Undisturbed() error {
-	if env.Spec.App == nil || env.Spec.Mutant != nil { // a promise says so, or what is lost is what the practice is for
+	if env.Spec.App == nil || env.Spec.Mutant != nil || env.load == nil { // a promise says so, or what is lost is what the practice is for
 		return nil
 	}
-	failed := failedLanes(env.load)
+	failed := failedLanes(env.load.Statuses())
 	if len(failed) == 0 {
 		return nil
 	}
 	why := ""
-	for _, one := range env.load {
-		if r, known := one.FirstFailure(); known && why == "" {
-			why = ", the first " + describe(r)
-		}
+	if r, known := env.load.FirstFailure(); known {
+		why = ", the first " + describe(r)
 	}
 	return fmt.Errorf("before anything was disturbed, %s failed%s: %w", strings.Join(failed, " and "), why, ErrUnhealthy)
 }
 
 // failedLanes says how many requests failed on each lane with failures: "3 of 300 requests on fresh (1 %)".
-func failedLanes(sessions sessions) (all []string) {
+func failedLanes(workers []collect.Status) (all []string) {
 	sent, failed := map[history.Lane]uint64{}, map[history.Lane]uint64{}
 	var lanes []history.Lane
-	for _, one := range sessions {
-		for _, l := range one.Status().Lanes {
+	for _, one := range workers {
+		for _, l := range one.Lanes {
 			if _, known := sent[l.Lane]; !known && l.Lane != history.LaneControl {
 				lanes = append(lanes, l.Lane)
 			}

@@ -7,10 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/e2e-framework/klient/k8s"
-	"sigs.k8s.io/e2e-framework/klient/wait/conditions"
 
 	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/framework/fault"
@@ -174,23 +172,6 @@ func (env *Environment) create(ctx context.Context, objects ...workloads.Object)
 	return nil
 }
 
-// loadReady waits for the load workers' pods.
-func (env *Environment) loadReady(ctx context.Context) error {
-	for _, name := range env.loadWorkers().PodNames() {
-		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: env.namespace}}
-		ready := conditions.New(env.objects).PodConditionMatch(pod, corev1.PodReady, corev1.ConditionTrue)
-		err := poll.Until(ctx, "load worker "+name+" to be ready", deployLimit,
-			func(ctx context.Context) (bool, string, error) {
-				done, err := ready(ctx)
-				return done, string(pod.Status.Phase), err
-			})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // plan fills in the targets of the lanes: the cluster IP of the gateway's Service, or of the backend's. A name would test the
 // cluster's DNS as well.
 func (env *Environment) plan(ctx context.Context) (load.Plan, error) {
@@ -254,22 +235,6 @@ func (env *Environment) ask(ctx context.Context, url, what string, wanted func(a
 		}
 	}
 	return nil
-}
-
-// workerURL is the URL of a load worker through the API server's proxy, which works wherever this process runs.
-func (env *Environment) workerURL(host, pod string) string {
-	return fmt.Sprintf("%s/api/v1/namespaces/%s/pods/%s:%d/proxy", strings.TrimSuffix(host, "/"), env.namespace, pod, workloads.Port)
-}
-
-// loadWorkers are the load workers of the scenario: on the load node, and on the first workers.
-func (env *Environment) loadWorkers() workloads.Load {
-	var also []string
-	for _, n := range env.Cluster.Nodes() {
-		if n.Role() == clusters.Worker && len(also) < env.Spec.LoadWorkers.OnWorkers {
-			also = append(also, n.Name())
-		}
-	}
-	return env.Spec.LoadWorkload(also)
 }
 
 // TargetFor is the target with one of the workload's controllers.

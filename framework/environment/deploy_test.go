@@ -50,14 +50,14 @@ func TestWhatAScenarioDeploys(t *testing.T) {
 		more []string
 	}{
 		"a backend":            {func(*scenario.Spec) {}, nil},
-		"and load":             {func(s *scenario.Spec) { s.Load = scenario.DefaultLoad }, []string{"Pod load-0"}},
-		"load on workers, too": {func(s *scenario.Spec) { s.Load, s.LoadWorkers.OnWorkers = scenario.DefaultLoad, 2 }, []string{"Pod load-0", "Pod load-1", "Pod load-2"}},
+		"and load":             {func(s *scenario.Spec) { s.Load = scenario.DefaultLoad }, []string{"Job load"}},
+		"load on workers, too": {func(s *scenario.Spec) { s.Load, s.LoadWorkers.OnWorkers = scenario.DefaultLoad, 2 }, []string{"Job load"}},
 		"and a gateway before": {func(s *scenario.Spec) { s.Gateway = &workloads.Gateway{} }, []string{"ServiceAccount gateway", "Role gateway", "RoleBinding gateway", "Service gateway", "Deployment gateway"}},
 		"all of it, and node ports": {
 			func(s *scenario.Spec) {
 				s.Load, s.Gateway, s.NodePorts, s.Backend.NodePort = scenario.DefaultLoad, &workloads.Gateway{}, 2, 30080
 			},
-			[]string{"Pod load-0", "Service gateway", "Deployment gateway"}, // one with fixed upstreams watches nothing
+			[]string{"Job load", "Service gateway", "Deployment gateway"}, // one with fixed upstreams watches nothing
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -175,16 +175,6 @@ func serviceAt(name string, n int) *corev1.Service {
 	s := &corev1.Service{}
 	s.Name, s.Namespace, s.Spec.ClusterIP = name, "hf-chaos-quiet", fmt.Sprintf("10.96.0.%d", n)
 	return s
-}
-
-func TestWorkerURL(t *testing.T) {
-	env := &Environment{namespace: "ns"}
-	for _, host := range []string{"https://127.0.0.1:6443", "https://127.0.0.1:6443/"} {
-		const want = "https://127.0.0.1:6443/api/v1/namespaces/ns/pods/load-0:8080/proxy"
-		if got := env.workerURL(host, "load-0"); got != want {
-			t.Errorf("got  %s\nwant %s", got, want)
-		}
-	}
 }
 
 // script is what curl prints at each call, the last again and again.
@@ -347,8 +337,8 @@ func TestDeployWaitsForAll(t *testing.T) {
 		"":                                {func(s *scenario.Spec) { s.Load, s.Gateway = scenario.DefaultLoad, &workloads.Gateway{} }, ""},
 		"deployment backend to settle:":   {func(*scenario.Spec) {}, "worker"},
 		"deployment backend-1 to settle:": {func(s *scenario.Spec) { s.Trials, s.StatefulSets = 3, 1 }, "worker"},
-		"load worker load-0 to be ready: last seen Pending": {func(s *scenario.Spec) { s.Load = scenario.DefaultLoad }, "load"},
-		"deployment gateway to settle:":                     {func(s *scenario.Spec) { s.Gateway = &workloads.Gateway{} }, "load"},
+		"1 load worker to be ready: last seen load-0-": {func(s *scenario.Spec) { s.Load = scenario.DefaultLoad }, "load"},
+		"deployment gateway to settle:":                {func(s *scenario.Spec) { s.Gateway = &workloads.Gateway{} }, "load"},
 	} {
 		t.Run(want, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -6,9 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
-	"maps"
 	"math/rand/v2"
-	"slices"
 	"time"
 
 	"k8s.io/client-go/dynamic"
@@ -21,7 +19,6 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/fault"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/interrupt"
-	"github.com/holdfast-ha/holdfast/framework/load"
 	"github.com/holdfast-ha/holdfast/framework/load/collect"
 	"github.com/holdfast-ha/holdfast/framework/observe"
 	"github.com/holdfast-ha/holdfast/framework/restore"
@@ -72,7 +69,7 @@ type Environment struct {
 	config  *rest.Config // of all that creates and disrupts: it records the API server's warnings
 	objects *resources.Resources
 	watcher *observe.Watcher
-	load    sessions // of each load worker
+	load    *collect.Session // nil: no load flows
 
 	faultTarget fault.Target // set by Prepare
 	// What the gateway had counted when it was ready for the load, and the URL of its counts; empty without a gateway.
@@ -127,7 +124,7 @@ func (env *Environment) Build(ctx context.Context) error {
 		return err
 	}
 	// Before the first pod exists: every binding and every change of it is in the record.
-	watcher, err := observe.Start(context.WithoutCancel(ctx), env.client, env.namespace, env.sink())
+	watcher, err := observe.Start(context.WithoutCancel(ctx), env.client, observe.Scope{Namespaces: []string{env.namespace}}, env.sink())
 	if err != nil {
 		return fmt.Errorf("watch the cluster: %w", err)
 	}
@@ -164,80 +161,21 @@ func (env *Environment) Prepare(ctx context.Context) error {
 	return nil
 }
 
-// StartLoad gives each load worker its share of the plan. It returns when every worker has sent its first requests.
-func (env *Environment) StartLoad(ctx context.Context) error {
-	if len(env.Spec.Load) == 0 {
-		return nil
-	}
-	plan, err := env.plan(ctx)
-	if err != nil {
-		return err
-	}
-	if env.Spec.App != nil {
-		return env.startLoad(ctx, plan)
-	}
-	if slices.ContainsFunc(plan.Lanes, func(l load.Lane) bool { return l.Target != "" }) {
-		if err := env.listening(ctx); err != nil {
-			return err
-		}
-	}
-	for _, l := range plan.Lanes {
-		if l.Target != "" {
-			if err := env.serving(ctx, l.Target); err != nil {
-				return err
-			}
-		}
-	}
-	return env.startLoad(ctx, plan)
-}
-
-// startLoad gives each load worker its share of a plan.
-func (env *Environment) startLoad(ctx context.Context, plan load.Plan) error {
-	config := rest.CopyConfig(env.Cluster.Config())
-	client, err := rest.HTTPClientFor(config)
-	if err != nil {
-		return fmt.Errorf("reach the load worker: %w", err)
-	}
-	pods := env.loadWorkers().PodNames()
-	part := partOf(plan, len(pods))
-	for _, pod := range pods {
-		// The session must outlive an interrupted scenario, because all sent requests have to be collected.
-		one, err := collect.Start(context.WithoutCancel(ctx), client, env.workerURL(config.Host, pod), part, env.sink())
-		if err != nil {
-			return fmt.Errorf("start the load of %s: %w", pod, err)
-		}
-		env.load = append(env.load, one)
-	}
-	env.Loading(env.load.totals)
-	return nil
-}
-
 // Target is what the scenario's faults may disrupt, after Prepare.
 func (env *Environment) Target() fault.Target {
 	target := env.faultTarget
-	if len(env.load) > 0 {
+	if env.load != nil {
 		target.Answered = env.answered
 	}
 	return target
-}
-
-// answered are the pods that have just answered on each lane. Lanes whose answers are those of a proxy in front of the pods under test are
-// left out.
-func (env *Environment) answered(ctx context.Context) (map[history.Lane][]string, error) {
-	all, err := env.load.answered(ctx)
-	maps.DeleteFunc(all, func(lane history.Lane, _ []string) bool {
-		front, passes := env.Spec.Fronts[lane]
-		return passes && slices.ContainsFunc(env.Spec.Services(env.backend), func(s string) bool { return slices.Contains(front.Backends, s) })
-	})
-	return all, err
 }
 
 // Collect stops the load and the watches, and records all they saw and each error. It may follow an incomplete Build.
 func (env *Environment) Collect(ctx context.Context) (errs []error) {
 	env.Now(history.Drained, "collecting the results")
 	errs = append(errs, env.Writer.Append(history.Event{T: env.Writer.Now(), Phase: &history.Phase{Name: history.Drained}}))
-	if len(env.load) > 0 {
-		errs = append(errs, env.load.stop(ctx), env.noteGateway(ctx))
+	if env.load != nil {
+		errs = append(errs, env.load.Stop(ctx), env.noteGateway(ctx))
 	}
 	env.Loading(nil)
 	if env.watcher != nil {

@@ -212,6 +212,29 @@ func TestVegetaWithSeveralWorkers(t *testing.T) {
 	}
 }
 
+// Workers that share a plan number its hits. To vegeta, each lane of each worker is an attack without gaps.
+func TestVegetaWithASharedPlan(t *testing.T) {
+	var out bytes.Buffer
+	if _, err := export.Vegeta(&out, ht.Healthy().Share(4).Run(), "vegeta", []history.Lane{history.LaneFresh}); err != nil {
+		t.Fatal(err)
+	}
+	next := map[string]uint64{}
+	decode := vegeta.DecoderFor(bytes.NewReader(out.Bytes()))
+	for n := 0; ; n++ {
+		var r vegeta.Result
+		if err := decode(&r); err != nil {
+			if n != 6000 || len(next) != 4 {
+				t.Errorf("%d results of %d attacks (%v)", n, len(next), err)
+			}
+			break
+		}
+		if r.Seq != next[r.Attack] {
+			t.Fatalf("result %d of %s comes after %d", r.Seq, r.Attack, next[r.Attack])
+		}
+		next[r.Attack]++
+	}
+}
+
 func TestExportOfWhatCannotBeRead(t *testing.T) {
 	run := ht.Healthy().FailReading(errors.New("checksum differs")).Run()
 	for format, write := range map[string]func(io.Writer) error{

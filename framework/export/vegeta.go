@@ -38,6 +38,7 @@ func Vegeta(to io.Writer, run history.Run, format string, lanes []history.Lane) 
 	}
 	s := scopeOf(run, lanes)
 	var counts counted
+	shares := run.Shares()
 	numbers := make(map[key]*ranks)
 	workers := make(map[string]bool)
 	for r, err := range run.Requests() {
@@ -51,13 +52,13 @@ func Vegeta(to io.Writer, run history.Run, format string, lanes []history.Lane) 
 		if numbers[k] == nil {
 			numbers[k] = &ranks{}
 		}
-		numbers[k].add(r.Seq)
+		numbers[k].add(shares[r.Worker].Nth(r.Seq))
 		workers[r.Worker] = true
 	}
 	for _, n := range numbers {
 		n.count()
 	}
-	w := vegetaWriter{run: run, scope: s, numbers: numbers, manyWorkers: len(workers) > 1}
+	w := vegetaWriter{run: run, scope: s, numbers: numbers, shares: shares, manyWorkers: len(workers) > 1}
 	return counts.sorted(), w.write(to, encoding)
 }
 
@@ -66,6 +67,7 @@ type vegetaWriter struct {
 	run         history.Run
 	scope       scope
 	numbers     map[key]*ranks
+	shares      map[string]history.Share // without one, a worker numbers its own requests
 	manyWorkers bool
 }
 
@@ -90,7 +92,7 @@ func (w vegetaWriter) write(to io.Writer, encoding func(io.Writer) vegeta.Encode
 		if w.manyWorkers {
 			result.Attack += " of " + r.Worker
 		}
-		result.Seq = w.numbers[key{r.Worker, r.Lane}].of(r.Seq)
+		result.Seq = w.numbers[key{r.Worker, r.Lane}].of(w.shares[r.Worker].Nth(r.Seq))
 		result.Timestamp = w.run.Header.Base.Add(r.Due)
 		result.URL = urls[r.Lane]
 		if err := encode(&result); err != nil {

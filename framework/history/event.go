@@ -17,6 +17,7 @@ type Event struct {
 	Step      *Step          `json:"step,omitempty"`
 	Pod       *Pod           `json:"pod,omitempty"`
 	Node      *Node          `json:"node,omitempty"`
+	Server    *Server        `json:"server,omitempty"`
 	Workload  *Workload      `json:"workload,omitempty"`
 	Slice     *Slice         `json:"slice,omitempty"`
 	Budget    *Budget        `json:"budget,omitempty"`
@@ -26,10 +27,12 @@ type Event struct {
 	Warning   *APIWarning    `json:"warning,omitempty"`
 	KubeNote  *KubeNote      `json:"kubeNote,omitempty"`
 	Gap       *Gap           `json:"gap,omitempty"`
+	Resumed   *Resumed       `json:"resumed,omitempty"`
 	Clock     *Clock         `json:"clock,omitempty"`
 	Noise     *Noise         `json:"noise,omitempty"`
 	Echo      *Echo          `json:"echo,omitempty"`
 	Reach     *Reach         `json:"reach,omitempty"`
+	Share     *LoadShare     `json:"share,omitempty"`
 	Load      *LoadTotals    `json:"load,omitempty"`
 	Gateway   *GatewayTotals `json:"gateway,omitempty"`
 	Segment   *Segment       `json:"segment,omitempty"`
@@ -86,6 +89,9 @@ type FaultMark struct {
 	Processes int `json:"processes,omitempty"`
 	// Error is set if the stage was not reached; the evidence of the fault is then incomplete.
 	Error string `json:"error,omitempty"`
+	// Voluntary is set of what takes pods away in an orderly way, so that no request has to fail. No harness records it: it is derived
+	// from what disturbed a recording, see Recorded.
+	Voluntary bool `json:"voluntary,omitempty"`
 	// NotSupported, together with an Error, is why the environment cannot run the fault, for example a missing kernel
 	// feature.
 	NotSupported string `json:"notSupported,omitempty"`
@@ -157,6 +163,8 @@ type Node struct {
 	Ready         string            `json:"ready"` // True, False or Unknown
 	Unschedulable bool              `json:"unschedulable,omitempty"`
 	Taints        []string          `json:"taints,omitempty"` // key=value:effect
+	// Kubelet is the version of the node's kubelet. Empty in older records.
+	Kubelet string `json:"kubelet,omitempty"`
 }
 
 // UnderPressure reports whether the node controller has tainted the node because its kubelet reports memory or disk pressure.
@@ -179,11 +187,13 @@ type Workload struct {
 	SelectsBy    string            `json:"selectsBy,omitempty"`
 	NodeSelector map[string]string `json:"nodeSelector,omitempty"`
 	// Spread is the pod template's topologySpreadConstraints in Kubernetes' JSON.
-	Spread    json.RawMessage `json:"spread,omitempty"`
-	Replicas  int             `json:"replicas"`
-	Updated   int             `json:"updated"`
-	Ready     int             `json:"ready"`
-	Available int             `json:"available"`
+	Spread json.RawMessage `json:"spread,omitempty"`
+	// Template changes whenever the pod template does, which begins a rollout. Empty in older records.
+	Template  string `json:"template,omitempty"`
+	Replicas  int    `json:"replicas"`
+	Updated   int    `json:"updated"`
+	Ready     int    `json:"ready"`
+	Available int    `json:"available"`
 	// Total is status.replicas: all pods that are not yet gone, old revisions included.
 	Total    int  `json:"total"`
 	Observed bool `json:"observed"` // the controller has seen the newest generation
@@ -305,12 +315,16 @@ type Gap struct {
 	Bridged bool `json:"bridged,omitempty"`
 }
 
-// Clock is how a load worker's clock is mapped to the run's: worker time + Offset = run time, within Uncertainty (half of
-// the shortest round trip).
+// Clock is how a load worker's clock was mapped to the run's until now, and is from now on: worker time + Offset = run time. It is
+// measured when the load begins, every minute, and at the end.
 type Clock struct {
-	Worker      string `json:"worker"`
-	Offset      Offset `json:"offset"`
+	Worker string `json:"worker"`
+	Offset Offset `json:"offset"`
+	// Uncertainty bounds the error of all rows that were collected before: half of the shortest round trip, and how far the offset
+	// had moved since the last measurement.
 	Uncertainty Offset `json:"uncertainty"`
+	// Drift is how far the offset has moved since the last measurement. Zero in older records, which were measured twice.
+	Drift Offset `json:"drift,omitempty"`
 }
 
 // LoadTotals are a worker's own final counts of one lane. Planned = Sent + Unsent always, and equals the number of rows.
@@ -331,9 +345,9 @@ type GatewayTotals struct {
 	Failed   uint64 `json:"failed"` // requests that no upstream answered
 }
 
-// Segment means that a requests file is closed and complete.
+// Segment means that a requests file is closed and complete. Its size and checksum are those that it has before it is compressed.
 type Segment struct {
-	File     string `json:"file"` // below requests/
+	File     string `json:"file"` // below requests/; with packed.Suffix after it if it was compressed
 	Rows     uint64 `json:"rows"`
 	Bytes    int64  `json:"bytes"`
 	Checksum string `json:"checksum"` // CRC-32C of the file, hexadecimal

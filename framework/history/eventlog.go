@@ -18,41 +18,60 @@ type eventLog struct {
 	events   []Event
 	problems []string // why the record is incomplete
 
-	line     uint64 // the current line, from 1
+	line     uint64 // the current line, from 1; of all files, which are read as one
 	checksum uint32 // of the lines before the current one
 	ended    bool
+
+	files int           // that were read whole
+	first bool          // the current line is the first of its file
+	bytes int64         // of the whole lines of the current file
+	keep  func(e Event) // what is done with an event; nil: it is added to events
+	texts interned
 }
 
-// read reads lines up to the first damaged one: events after damage could be misinterpreted. It returns an error only if
-// the file is not a record that this version can read.
+// read reads the lines of the last file.
 func (l *eventLog) read(from io.Reader) error {
-	lines := rows.NewLineReader(from)
-	for l.line = 1; ; l.line++ {
-		line, err := lines.Next()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err == nil {
-			err = l.take(line)
-		}
-		if err == nil {
-			continue
-		}
-		err = fmt.Errorf("%s:%d: %w", l.name, l.line, err)
-		if l.header == nil {
-			return err
-		}
-		l.problems = append(l.problems, err.Error())
-		return nil
+	whole, err := l.readFile(from)
+	if err != nil || !whole {
+		return err
 	}
 	if l.header == nil {
 		return fmt.Errorf("%s is empty: nothing was recorded", l.name)
 	}
 	if !l.ended {
 		l.problems = append(l.problems, fmt.Sprintf(
-			"%s has no end line after line %d: the harness was killed, or is still running", l.name, l.line-1))
+			"%s has no end line after line %d: the harness was killed, or is still running", l.name, l.line))
 	}
 	return nil
+}
+
+// readFile reads lines up to the first damaged one: events after damage could be misinterpreted. It returns false if there is one, and
+// an error only if the file is not a record that this version can read.
+func (l *eventLog) readFile(from io.Reader) (whole bool, err error) {
+	lines := rows.NewLineReader(from)
+	l.first, l.bytes = true, 0
+	for {
+		line, err := lines.Next()
+		if errors.Is(err, io.EOF) {
+			l.files++
+			return true, nil
+		}
+		l.line++
+		if err == nil {
+			err = l.take(line)
+		}
+		if err == nil {
+			l.first, l.bytes = false, l.bytes+int64(len(line))
+			continue
+		}
+		err = fmt.Errorf("%s:%d: %w", l.name, l.line, err)
+		if l.header == nil {
+			return false, err
+		}
+		l.problems = append(l.problems, err.Error())
+		l.line--
+		return false, nil
+	}
 }
 
 // take processes one line, including its newline.
@@ -72,15 +91,35 @@ func (l *eventLog) take(line []byte) error {
 	switch {
 	case l.line == 1:
 		l.header = e.Header
-	case e.Header != nil:
-		return errors.New("is a second header")
+	case e.Header != nil && l.first && e.Header.Continued != nil:
+		if err := l.continues(*e.Header.Continued); err != nil {
+			return err
+		}
+		l.checksum = crc32.Update(l.checksum, castagnoli, line)
+		return nil
+	case e.Header != nil, l.first:
+		return errors.New("is a second header, or none")
 	case e.End != nil:
 		if err := l.checkEnd(line, *e.End); err != nil {
 			return err
 		}
 	}
 	l.checksum = crc32.Update(l.checksum, castagnoli, line)
+	l.texts.event(&e)
+	if l.keep != nil {
+		l.keep(e)
+		return nil
+	}
 	l.events = append(l.events, e)
+	return nil
+}
+
+// continues compares what a file continues with what was read before it.
+func (l *eventLog) continues(c Continued) error {
+	if sum := fmt.Sprintf("%08x", l.checksum); c.Files != l.files || c.Lines != l.line-1 || c.Checksum != sum {
+		return fmt.Errorf("continues %d files with %d lines of checksum %.8q, but before it are %d with %d of %s: something was changed, or is missing",
+			c.Files, c.Lines, c.Checksum, l.files, l.line-1, sum)
+	}
 	return nil
 }
 
@@ -94,8 +133,8 @@ func checkFormat(line []byte) error {
 	if err := json.Unmarshal(line, &first); err != nil || first.Header == nil || first.Header.Format < 1 {
 		return errors.New("is not the header of a record")
 	}
-	if f := first.Header.Format; f > FormatVersion {
-		return fmt.Errorf("is of format %d, and this holdfast reads formats up to %d: use a newer one", f, FormatVersion)
+	if f := first.Header.Format; f > RotatedVersion {
+		return fmt.Errorf("is of format %d, and this holdfast reads formats up to %d: use a newer one", f, RotatedVersion)
 	}
 	return nil
 }

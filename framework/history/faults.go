@@ -24,6 +24,8 @@ type FaultLife struct {
 	Hit int
 	// Processes is the number of processes that the witness saw gone; see FaultMark.
 	Processes int
+	// Voluntary is FaultMark's.
+	Voluntary bool
 	// Witness is what the witness saw, in order.
 	Witness []string
 	// Errors are the errors of stages that were not reached.
@@ -50,6 +52,7 @@ func (r Run) Faults() []FaultLife {
 func (f *FaultLife) add(at Offset, mark FaultMark) {
 	f.Nodes = union(f.Nodes, mark.Nodes)
 	f.Pods = union(f.Pods, mark.Pods)
+	f.Voluntary = f.Voluntary || mark.Voluntary
 	f.Hit = max(f.Hit, mark.Hit)
 	f.Processes = max(f.Processes, mark.Processes)
 	if mark.Witness != "" {

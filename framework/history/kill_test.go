@@ -44,7 +44,7 @@ func TestSIGKILL(t *testing.T) {
 	troubles := len(run.Troubles())
 	requests, err := collect(run.Requests)
 	// A step is a Trouble and one second of requests. The requests of the last Reorder wait in memory.
-	steps := len(requests)/10 + int(Reorder/time.Second)
+	steps := len(requests)/10 + int((Reorder+time.Second-1)/time.Second)
 	if err != nil || troubles < said || steps < said {
 		t.Errorf("of %d steps there are %d troubles and the requests of %d, error %v", said, troubles, steps, err)
 	}

@@ -2,11 +2,9 @@ package history
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -27,16 +25,8 @@ func Open(dir string) (Run, error) {
 
 // OpenFS is Open for any file system whose root is the scenario's folder; dir is its name in messages.
 func OpenFS(fsys fs.FS, dir string) (Run, error) {
-	file, err := fsys.Open(EventsFile)
-	if errors.Is(err, fs.ErrNotExist) {
-		return Run{}, fmt.Errorf("open record: no %s in %s: give a scenario's folder, <run>/<suite>/<scenario>", EventsFile, dir)
-	}
-	if err != nil {
-		return Run{}, fmt.Errorf("open record: %w", err)
-	}
-	defer func() { _ = file.Close() }() // only read
-	log := eventLog{name: filepath.Join(dir, EventsFile)}
-	if err := log.read(file); err != nil {
+	log := eventLog{}
+	if err := log.readAll(fsys, dir); err != nil {
 		return Run{}, fmt.Errorf("open record: %w", err)
 	}
 	slices.SortStableFunc(log.events, func(a, b Event) int { return cmp.Compare(a.T, b.T) })

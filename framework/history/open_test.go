@@ -40,7 +40,7 @@ func TestOpenWithABadHeader(t *testing.T) {
 		"no JSON":      {"hello\n", "dir/events.jsonl:1: is not the header of a record"},
 		"another line": {`{"t":0,"phase":{"name":"steady"}}` + "\n", "is not the header of a record"},
 		"no format":    {`{"t":0,"header":{"runID":"r"}}` + "\n", "is not the header of a record"},
-		"newer":        {`{"t":0,"header":{"format":2,"seed":"s"}}` + "\n", "is of format 2, and this holdfast reads formats up to 1: use a newer one"},
+		"newer":        {`{"t":0,"header":{"format":3,"seed":"s"}}` + "\n", "is of format 3, and this holdfast reads formats up to 2: use a newer one"},
 		"odd":          {`{"t":0,"header":{"format":1,"seed":"s"}}` + "\n", "dir/events.jsonl:1: is damaged"},
 		"endless":      {`{"t":0,"header":{"claim":"` + strings.Repeat("x", rows.MaxLineBytes), "the line is longer than 1048576 bytes"},
 	}

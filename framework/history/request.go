@@ -60,7 +60,7 @@ func (o Outcome) Failed() bool { return o != OK && o != Unsent }
 type Request struct {
 	Worker string // the load worker that had to send it
 	Lane   Lane
-	Seq    uint64 // numbers a worker's requests of a lane from 0
+	Seq    uint64 // the number of the hit in the lane's plan, from 0, of which a worker sends its LoadShare
 	Due    Offset // when it should be sent according to the schedule
 	Sent   Offset // when it was sent; zero when Unsent
 	Done   Offset // when the body had been read and checked, or the request failed, or (Unsent) was given up

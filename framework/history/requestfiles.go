@@ -10,7 +10,10 @@ import (
 	"iter"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
+
+	"github.com/holdfast-ha/holdfast/framework/history/packed"
 )
 
 // requestFiles are a record's requests files, in the order in which to read them.
@@ -54,15 +57,15 @@ func (f requestFile) check(fsys fs.FS) error {
 	if f.segment.File != path.Base(f.path) || !fs.ValidPath(f.path) {
 		return fmt.Errorf("invalid name %q of a requests file", f.segment.File)
 	}
-	info, err := fs.Stat(fsys, f.path)
+	size, err := packed.Exists(fsys, f.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%s is missing, with %d requests", f.name, f.segment.Rows)
 	}
 	if err != nil {
 		return err
 	}
-	if info.Size() != f.segment.Bytes {
-		return fmt.Errorf("%s has %d bytes, but had %d when it was closed", f.name, info.Size(), f.segment.Bytes)
+	if size >= 0 && size != f.segment.Bytes {
+		return fmt.Errorf("%s has %d bytes, but had %d when it was closed", f.name, size, f.segment.Bytes)
 	}
 	return nil
 }
@@ -77,10 +80,11 @@ func (f *requestFiles) addLeftovers(fsys fs.FS, dir string, listed map[string]bo
 		return err
 	}
 	for _, entry := range entries { // ReadDir sorts by name
-		base := entry.Name()
-		if listed[base] || !strings.HasSuffix(strings.TrimSuffix(base, openSuffix), ".csv") {
+		base, whole := packed.Name(entry.Name())
+		if !whole || listed[base] || !strings.HasSuffix(strings.TrimSuffix(base, openSuffix), ".csv") {
 			continue
 		}
+		listed[base] = true
 		file := requestFile{path: path.Join(RequestsFolder, base), name: filepath.Join(dir, RequestsFolder, base)}
 		f.files = append(f.files, file)
 		f.problems = append(f.problems, file.name+" is not listed as closed: requests may be missing")
@@ -157,29 +161,40 @@ func (r *requestReading) file(fsys fs.FS, file requestFile, yield func(*Request,
 // maxReadBytes is the maximum size of a requests file that is read: many times the size of what a Writer makes.
 const maxReadBytes = 32 * MaxSegmentBytes
 
-// load reads a file completely and verifies its size and checksum. Of a file that was not closed it returns the complete
+// readAll reads a file into the buffer, which is enough for the following files, too.
+func (r *requestReading) readAll(from io.Reader) ([]byte, error) {
+	data := r.buffer[:0]
+	for {
+		if len(data) == cap(data) {
+			data = slices.Grow(data, max(MaxSegmentBytes+MaxSegmentBytes/8, cap(data)))
+		}
+		n, err := from.Read(data[len(data):cap(data)])
+		data = data[:len(data)+n]
+		r.buffer = data
+		switch {
+		case len(data) > maxReadBytes:
+			return nil, fmt.Errorf("has more bytes than the %d that a requests file has at most", maxReadBytes)
+		case errors.Is(err, io.EOF):
+			return data, nil
+		case err != nil:
+			return nil, err
+		}
+	}
+}
+
+// load reads a file completely, compressed or not, and verifies its size and checksum. Of a file that was not closed it returns the complete
 // rows.
 func (r *requestReading) load(fsys fs.FS, file requestFile) ([]byte, error) {
-	opened, err := fsys.Open(file.path)
+	opened, err := packed.Open(fsys, file.path)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = opened.Close() }() // only read
-	info, err := opened.Stat()
+	data, err := r.readAll(opened)
 	if err != nil {
 		return nil, err
 	}
-	size := info.Size()
-	if size > maxReadBytes {
-		return nil, fmt.Errorf("has %d bytes, but a requests file has at most %d", size, maxReadBytes)
-	}
-	if int64(cap(r.buffer)) < size {
-		r.buffer = make([]byte, size+size/8) // usually enough for all following files
-	}
-	data := r.buffer[:size]
-	if _, err := io.ReadFull(opened, data); err != nil {
-		return nil, err
-	}
+	size := int64(len(data))
 	if file.segment == nil {
 		return data[:bytes.LastIndexByte(data, '\n')+1], nil
 	}

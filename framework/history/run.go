@@ -9,6 +9,9 @@ import (
 // FormatVersion is the version of the files in a scenario's folder. A reader accepts its own version and older ones.
 const FormatVersion = 1
 
+// RotatedVersion is the version of the files of a recording: they are rotated, and closed ones are compressed.
+const RotatedVersion = 2
+
 // Run is the record of one scenario. Invariants judge it.
 type Run struct {
 	Header Header
@@ -42,16 +45,26 @@ type Header struct {
 	Mutant *Mutant `json:"mutant,omitempty"`
 	// Plan is the requested load; nil for a scenario without traffic.
 	Plan *Plan `json:"plan,omitempty"`
+	// Recorded is set if the record is a recording of a cluster that holdfast did not disturb.
+	Recorded *Recorded `json:"recorded,omitempty"`
+	// Continued is set in the header of a file that continues the files before it, see EventsFolder. Run.Header is that of the first file.
+	Continued *Continued `json:"continued,omitempty"`
 	// Samples tells which events about the harness itself a complete record contains, so that missing ones count as missing
 	// evidence: see SamplesOfItself. Zero in older records.
 	Samples int `json:"samples,omitempty"`
 	// Notes are what a reader of the verdicts must know of the cluster or the application, each a sentence.
 	Notes []string `json:"notes,omitempty"`
+	// Facts are what was found out about a cluster that holdfast did not make.
+	Facts []Fact `json:"facts,omitempty"`
 }
 
 // SamplesOfItself is the Header.Samples of a record that contains, for the whole time in which the cluster is watched, a
 // Noise of the harness for every second and an Echo for each echo call, successful or failed.
 const SamplesOfItself = 1
+
+// SamplesOfNoise is the Header.Samples of a record that contains such a Noise and no Echo: a recorder that only reads makes no changes
+// whose reports it could wait for.
+const SamplesOfNoise = 2
 
 // ClusterInfo describes the cluster of a run.
 type ClusterInfo struct {

@@ -29,6 +29,8 @@ const endTail = "\"}}\n"
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
+func checksum(of uint32, more []byte) uint32 { return crc32.Update(of, castagnoli, more) }
+
 // Writer records one scenario. Its methods are safe for concurrent use. Data reaches the operating system before the call
 // returns, so nothing is lost if the harness is killed (a power failure may lose data). After a write error the Writer
 // rejects everything and leaves the record without its end line, so the record reads as incomplete.
@@ -46,19 +48,32 @@ type Writer struct {
 	closing  bool
 	closed   bool
 	requests map[string]*RequestWriter
+
+	header  Header         // as it was given
+	rotates bool           // see rotate
+	limit   int64          // MaxEventsBytes, except in tests
+	bytes   int64          // in the current file
+	files   int            // that are closed
+	packing sync.WaitGroup // files that are being compressed
+	next    map[string]int // the number of each worker's next requests file, in a record that is continued
 }
 
 // errClosed is the error of a closed Writer.
 var errClosed = errors.New("the record is closed")
 
 // Create starts a record in dir, which is created if necessary and must not contain a record. Create sets Header.Format,
-// and Header.Base if it is zero. A given base should come from time.Now and keep its monotonic clock reading.
+// and Header.Base if it is zero. A given base should come from time.Now and keep its monotonic clock reading. The files of a recording
+// (Header.Recorded) are rotated, and closed ones are compressed, because it may last for days.
 func Create(dir string, header Header) (*Writer, error) {
 	if header.Base.IsZero() {
 		header.Base = time.Now()
 	}
 	header.Format = FormatVersion
-	w := &Writer{dir: dir, base: header.Base, broken: make(chan struct{}), requests: make(map[string]*RequestWriter)}
+	w := newWriter(dir, header)
+	if w.rotates {
+		header.Format = RotatedVersion
+	}
+	w.header = header
 	if err := os.MkdirAll(filepath.Join(dir, RequestsFolder), 0o755); err != nil {
 		return nil, fmt.Errorf("create record: %w", err)
 	}
@@ -75,6 +90,12 @@ func Create(dir string, header Header) (*Writer, error) {
 		return nil, errors.Join(err, file.Close())
 	}
 	return w, nil
+}
+
+func newWriter(dir string, header Header) *Writer {
+	return &Writer{
+		dir: dir, base: header.Base, broken: make(chan struct{}), requests: make(map[string]*RequestWriter), rotates: header.Recorded != nil, limit: MaxEventsBytes,
+	}
 }
 
 // Base is the time of offset zero.
@@ -114,7 +135,11 @@ func (w *Writer) line(line []byte) error {
 		return w.breaks(writeError(filepath.Join(w.dir, EventsFile), err))
 	}
 	w.lines++
+	w.bytes += int64(len(line))
 	w.checksum = crc32.Update(w.checksum, castagnoli, line)
+	if w.rotates && w.bytes >= w.limit && !w.closing {
+		return w.rotate()
+	}
 	return nil
 }
 
@@ -166,6 +191,7 @@ func (w *Writer) Close() error {
 		err = writeError(filepath.Join(w.dir, EventsFile), closeErr)
 	}
 	w.err = errClosed
+	w.packing.Wait()
 	return err
 }
 

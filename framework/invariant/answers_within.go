@@ -106,7 +106,7 @@ func (j *answersWithin) Take(r *history.Request) {
 			return
 		}
 	}
-	switch began := j.tally.Watch.From; {
+	switch began := j.tally.Watch.From - j.facts.ClockError(); { // what may have come later does not tell how it was before
 	case r.Done < began:
 		a.steady.add(r)
 		return

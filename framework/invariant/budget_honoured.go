@@ -20,6 +20,9 @@ import (
 // An eviction counts as a violation only if no order of the events within WatchSkew makes it legal. If only the order of the record
 // makes it illegal, there is no verdict.
 //
+// In a recording the evictions are other clients', of which only the accepted ones show, by the conditions of the pods. If nobody
+// evicted a pod under a budget, or no eviction came to the limit of its budget, the budgets were not tested.
+//
 // Evidence: a budget, and at least one attempt to evict one of its pods. Each budget with such an attempt was put to the test: it
 // refused an eviction while its status allowed none; or an accepted eviction left exactly as many healthy pods as it demands, and
 // its status then allowed no more.
@@ -64,6 +67,8 @@ func (p BudgetHonoured) Judge(f *evidence.Run, missing verdict.Missing) verdict.
 	l.Demands = budget.Demands(f.Record, func(key history.Key) bool { return p.Budget == "" || key.Name == p.Budget })
 	switch {
 	case len(l.Demands) > 0:
+	case f.Record.Header.Recorded != nil && p.Budget == "" && p.AtLeast == 0 && len(missing) == 0:
+		return verdict.Verdict{}.NotTested("no pod under a budget was evicted: there was no budget")
 	case p.Budget != "":
 		missing.Add("the record has no budget %s", p.Budget)
 	case p.AtLeast == 0:
@@ -90,12 +95,18 @@ func (p BudgetHonoured) verdict(l *budget.Ledger, missing verdict.Missing) verdi
 	v.Measure("ambiguous", float64(len(l.Open)))
 	v.Measure("refusedUnderSeveralBudgets", float64(l.UnderSeveral))
 	if l.Accepted+l.Refused == 0 {
+		if l.Facts.Record.Header.Recorded != nil && len(missing) == 0 {
+			return v.NotTested("no pod under a budget was evicted")
+		}
 		missing.Add("no eviction of a pod under a budget was asked for")
 	}
 	if p.MustRefuse && l.Blocked == 0 {
 		missing.Add("no eviction was refused by a budget that allowed no disruption: %d accepted, %d refused", l.Accepted, l.Refused)
 	}
-	missing = slices.Concat(missing, l.Unknown, l.Unheard, l.Untested(&v))
+	untested := l.Untested(&v)
+	missing = slices.Concat(missing, l.Unknown, l.Unheard)
+	recorded := l.Facts.Record.Header.Recorded != nil && len(missing) == 0 && len(l.Broken) == 0
+	missing = append(missing, untested...)
 	if l.Tightest != nil {
 		v.Measure("leastHealthy", float64(l.Tightest.Healthy))
 		v.Measure("leastHealthyDemanded", float64(l.Tightest.Desired))
@@ -113,6 +124,9 @@ func (p BudgetHonoured) verdict(l *budget.Ledger, missing verdict.Missing) verdi
 	}
 	v.Support(l.Tests...)
 	v.Support(l.Refusals...)
+	if recorded && len(untested) > 0 {
+		return v.NotTested(untested[0])
+	}
 	return v.Held(missing, "%s accepted and %d refused; none took the healthy pods below what the budgets demand",
 		prose.Count(l.Accepted, "eviction"), l.Refused)
 }

@@ -55,6 +55,9 @@ func (p FailuresEndWithin) limit(run history.Run) time.Duration {
 	return cmp.Or(p.Limit, NodeLossLimit(run.Header.Cluster.Timings))
 }
 
+// Watched implements WatchingInvariant. Where the limit is predicted it is that of the cluster's timings, or of Kubernetes' defaults.
+func (p FailuresEndWithin) Watched() time.Duration { return max(p.Limit, 2*time.Minute) }
+
 // atMost is how long requests may fail, in words. A limit that is looser than the prediction is said to be.
 func (p FailuresEndWithin) atMost(run history.Run) string {
 	predicted := NodeLossLimit(run.Header.Cluster.Timings)

@@ -145,6 +145,9 @@ func (m *outageModel) spans() []span {
 	return all
 }
 
+// clockError is how precisely withRows says that the worker's clock is known.
+const clockError = ms
+
 // died finds the first and the last moment at which a server may have died, as its answers tell.
 func (m *outageModel) died(d *death) {
 	first := d.from
@@ -178,17 +181,17 @@ func (m *outageModel) judge() (want verdict.Outcome, at history.Offset) {
 		}
 		allowed, unsure, mine, other := false, false, false, false
 		for _, s := range all {
-			if r.Done < s.from || r.Sent >= s.to {
+			if r.Done < s.from-clockError || r.Sent >= s.to+2*clockError {
 				continue
 			}
 			for _, d := range s.deaths {
-				begun := r.Done >= d.from
+				begun := r.Done >= d.from-clockError // as far as the worker's clock tells
 				if begun && (r.Node == d.victim || r.Node == "") {
 					mine = true
-					allowed = allowed || r.Sent < d.first+m.limit
-					unsure = unsure || r.Sent < d.last+m.limit
+					allowed = allowed || r.Done >= d.from+clockError && r.Sent < d.first+m.limit-2*clockError
+					unsure = unsure || r.Sent < d.last+m.limit+2*clockError
 				}
-				other = other || begun && r.Sent < d.last+m.limit
+				other = other || begun && r.Sent < d.last+m.limit+2*clockError
 			}
 		}
 		switch {

@@ -54,6 +54,9 @@ func (p Placement) AboutPlacement() {}
 // Judge implements EventInvariant.
 func (p Placement) Judge(f *evidence.Run, missing verdict.Missing) verdict.Verdict {
 	keys, ambiguous := p.workloads(f.Record)
+	if f.Record.Header.Recorded != nil && len(keys) == 0 && len(missing) == 0 {
+		return verdict.Verdict{}.NotTested("no pod of a Deployment or StatefulSet was disturbed")
+	}
 	missing = append(missing, ambiguous...)
 	l := placement.NewLedger(f.Record)
 	missing = append(missing, l.Missing()...)
@@ -221,6 +224,9 @@ func (t *placementTally) verdict(missing verdict.Missing) verdict.Verdict {
 	v.Measure("brokenBindings", float64(len(t.broken)))
 	v.AtMost("brokenBindings", 0)
 	missing = append(missing, t.unknown...)
+	if t.aboutOthers == 0 && t.facts.Record.Header.Recorded != nil && len(missing)+len(t.broken) == 0 {
+		return v.NotTested("no pod was bound under a rule about other pods")
+	}
 	if t.aboutOthers == 0 {
 		missing.Add("no pod of %s was bound under a rule about other pods", t.who)
 	}

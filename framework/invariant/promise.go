@@ -1,6 +1,8 @@
 package invariant
 
 import (
+	"time"
+
 	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
 	"github.com/holdfast-ha/holdfast/framework/analysis/requests"
 	"github.com/holdfast-ha/holdfast/framework/history"
@@ -46,6 +48,20 @@ type LaneInvariant interface {
 	// NamesCauses says that a violation counts its failed requests by cause. A mutant that the promise must catch names the cause that it
 	// plants.
 	NamesCauses() bool
+}
+
+// WorkloadInvariant is a promise about one workload. In a recording, one that names none is a promise about each.
+type WorkloadInvariant interface {
+	EventInvariant
+	// Of are the promises about a workload that this one makes; none: it is about another workload, or promises nothing about this one.
+	Of(w history.Workload) []Invariant
+}
+
+// WatchingInvariant is a promise about what comes some time after a disturbance.
+type WatchingInvariant interface {
+	Invariant
+	// Watched is how long after what disturbed it a recording has to be watched.
+	Watched() time.Duration
 }
 
 // PlacementInvariant is a promise about where pods are. A workload that is deployed badly breaks it before any fault begins.

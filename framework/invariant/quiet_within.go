@@ -19,8 +19,8 @@ import (
 // pod from the EndpointSlices and ends its containers at the same time, without waiting for the proxies.
 //
 // A deletion is dated by when the watch reported it, on the record's clock, because the API's deletionTimestamp has whole seconds.
-// A watch reports late, never early, so a busy API server makes the promise easier to keep. If that could decide the verdict, it is
-// Unknown. A request is dated by when it was sent.
+// A watch reports late, never early, so a busy API server makes the promise easier to keep. A request is dated by when it was sent, by
+// its worker's clock. If either could decide the verdict, it is Unknown.
 //
 // Evidence: that of NoFailedRequests; a known server for every request of the lane; and Terminations pods that the lane's requests
 // reached in the second before their deletion, with load for at least Limit afterwards.
@@ -63,7 +63,7 @@ func (p QuietWithin) Requests(f *evidence.Run, t *requests.Stats) RequestCheck {
 	disturbed := f.Phases[history.Disturbed]
 	for _, end := range f.Timeline().Terminations(disturbed.From, disturbed.To) {
 		if end.Requested.OK && end.Alone { // else it is unknown which of the pods of that name a request reached
-			e := &ending{pod: end.Name, node: end.Node, began: end.Requested.At}
+			e := &ending{pod: end.Name, node: end.Node, began: end.Requested.At, clock: f.ClockError()}
 			j.byName[e.pod] = e
 			j.endings = append(j.endings, e)
 		}
@@ -75,6 +75,7 @@ func (p QuietWithin) Requests(f *evidence.Run, t *requests.Stats) RequestCheck {
 type ending struct {
 	pod, node string
 	began     history.Offset // the deletion
+	clock     history.Offset // how far the times of requests may be off
 	before    int            // requests within flowWindow before the deletion
 	after     int            // requests after the deletion
 	last      time.Duration  // from the deletion to the last request; 0 if there was none
@@ -87,10 +88,10 @@ func (e *ending) take(sent history.Offset, limit time.Duration) {
 	case after > 0:
 		e.after++
 		e.last = max(e.last, after)
-		if after > limit && (!e.late.OK || sent < e.late.At) {
+		if after-e.clock > limit && (!e.late.OK || sent < e.late.At) {
 			e.late = history.Moment{At: sent, OK: true}
 		}
-	case requests.JustBefore(sent, e.began, flowWindow):
+	case requests.JustBefore(sent+e.clock, e.began, flowWindow):
 		e.before++
 	}
 }
@@ -147,6 +148,11 @@ func (j *quietWithin) End(missing verdict.Missing) verdict.Verdict {
 func (j *quietWithin) toldLate(q quiet) (missing verdict.Missing) {
 	for _, e := range q.endings {
 		late := max(j.facts.Noise.Watches, j.facts.LateBy(e.began))
+		if off := e.last - j.promise.Limit; q.late == 0 && off.Abs() <= e.clock {
+			missing.Add("the last %s came %s after a deletion, and the clocks of the load workers are known to %s only: whether that is more than %s is unknown",
+				j.promise.what(), prose.Moment(e.last), e.clock.Round(time.Microsecond), j.promise.Limit)
+			return missing
+		}
 		if q.late == 0 && e.last+late > j.promise.Limit {
 			missing.Add("the last %s came %s after a deletion that the watches reported up to %s late; together that is more than %s",
 				j.promise.what(), prose.Moment(e.last), prose.Moment(late), j.promise.Limit)

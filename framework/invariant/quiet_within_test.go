@@ -3,6 +3,7 @@ package invariant_test
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 	ht "github.com/holdfast-ha/holdfast/framework/history/historytest"
@@ -30,8 +31,12 @@ func TestQuietWithin(t *testing.T) {
 		{"quiet in time", quietIn(history.LaneFresh, 2*second), three, verdict.Held, 0,
 			"the last new connection came 2s (p50), 2s (p90), 2s (p99), 2s (max) after the deletion of 1 pod; " +
 				"0 later than 3s, 95 % upper bound 100 %"},
-		{"just in time", ht.Healthy().Request(history.Request{Due: 20 * second, Pod: ht.Victim, Node: "w1"}), three, verdict.Held, 0,
-			"the last new connection came 3s (p50), 3s (p90), 3s (p99), 3s (max) after the deletion of 1 pod; 0 later than 3s, " +
+		{"in time or not, by less than the worker's clock is known", ht.Healthy().Request(history.Request{Due: 20 * second, Pod: ht.Victim, Node: "w1"}), three, verdict.Unknown, 0,
+			"no verdict: the last new connection came 3s after a deletion, and the clocks of the load workers are known to 300µs only: whether that is more than 3s is unknown"},
+		{"too late, by less than the worker's clock is known", ht.Healthy().Request(history.Request{Due: 20*second + 200*time.Microsecond, Pod: ht.Victim, Node: "w1"}), three, verdict.Unknown, 0,
+			"no verdict: the last new connection came 3s after a deletion, and the clocks of the load workers are known to 300µs only: whether that is more than 3s is unknown"},
+		{"just in time", ht.Healthy().Request(history.Request{Due: 19999 * ms, Pod: ht.Victim, Node: "w1"}), three, verdict.Held, 0,
+			"the last new connection came 2.999s (p50), 2.999s (p90), 2.999s (p99), 2.999s (max) after the deletion of 1 pod; 0 later than 3s, " +
 				"95 % upper bound 100 %"},
 		{"in time, and the watches were late by less than was left", quietIn(history.LaneFresh, 2*second).
 			Event(history.Event{T: 17900 * ms, Echo: &history.Echo{Sent: 17 * second}}), three, verdict.Held, 0,

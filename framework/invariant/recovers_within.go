@@ -2,7 +2,6 @@ package invariant
 
 import (
 	"fmt"
-	"maps"
 	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
@@ -18,6 +17,9 @@ import (
 // The limit does not count from when the fault was seen to be reverted, because that is often the workload's own recovery.
 // FromFault counts from before the first disturbance, for claims about the cost of a fault: one that deletes pods and reverts
 // nothing, or one that is seen only when the workload has settled again, such as a rollout.
+//
+// In a recording every workload that was disturbed is judged, after each time in which it was, and every Service that had its pods as
+// endpoints counts: one that offered all of them before offers all again, and another one at least as many as before.
 //
 // Evidence: a workload that was disturbed, and that was watched for at least the limit unless it settled before.
 type RecoversWithin struct {
@@ -59,11 +61,27 @@ func (p RecoversWithin) Judge(f *evidence.Run, missing verdict.Missing) verdict.
 		return verdict.Verdict{}.Unknown(missing)
 	}
 	r := followRecovery(f, key)
-	if !r.disturbed {
+	switch {
+	case r.disturbed:
+	case f.Record.Header.Recorded != nil && len(missing) == 0:
+		return verdict.Verdict{}.NotTested(key.Name + " was never disturbed")
+	default:
 		missing.Add("%s was never disturbed", key.Name)
 	}
 	return p.verdict(f, r, from, key.Name, missing)
 }
+
+// Of implements WorkloadInvariant.
+func (p RecoversWithin) Of(w history.Workload) []Invariant {
+	if p.Workload != "" && p.Workload != w.Name {
+		return nil
+	}
+	p.Workload = w.Name
+	return []Invariant{p}
+}
+
+// Watched implements WatchingInvariant.
+func (p RecoversWithin) Watched() time.Duration { return p.Limit }
 
 // since is the moment from which a recovery counts.
 type since struct {
@@ -75,10 +93,16 @@ func (p RecoversWithin) from(f *evidence.Run) (from since, ok bool) {
 	if p.FromFault {
 		from.at, ok = f.FirstInjecting()
 		from.words = "the fault began"
+		if f.Record.Header.Recorded != nil {
+			from.words = "the disturbance began"
+		}
 		return from, ok
 	}
 	from.at, ok = f.LastRevert()
 	from.words = "the last revert began"
+	if f.Record.Header.Recorded != nil {
+		from.words = "the last disturbance was over"
+	}
 	return from, ok
 }
 
@@ -132,11 +156,15 @@ type recovery struct {
 func followRecovery(f *evidence.Run, key history.Key) (r recovery) {
 	end := f.End()
 	began, over := f.FaultsOn()
+	services := servicesOf(f, key)
 	evidence.Moments(f.Record, func(at history.Offset, s *history.State) {
 		if at >= end {
 			return
 		}
-		done, saw := recoveredNow(s, key)
+		if at < began {
+			services.remember(s, key)
+		}
+		done, saw := recoveredNow(s, key, services)
 		switch {
 		case !done:
 			r.recovered = history.Moment{}
@@ -150,24 +178,22 @@ func followRecovery(f *evidence.Run, key history.Key) (r recovery) {
 }
 
 // recoveredNow says whether a workload has settled and its EndpointSlices match its pods.
-func recoveredNow(s *history.State, key history.Key) (done bool, saw string) {
+func recoveredNow(s *history.State, key history.Key, services offerings) (done bool, saw string) {
 	w, done := evidence.Settled(s, key)
-	offered := make(map[string]bool)
-	for _, slice := range s.Slices {
-		if slice.Namespace != key.Namespace || slice.Service != key.Name {
-			continue
-		}
-		for _, e := range slice.Endpoints {
-			if e.Ready {
-				offered[e.Pod] = true
-			}
-		}
-	}
 	ready := make(map[string]bool)
 	for _, p := range s.ReadyPods(w.Namespace, w.Selector) {
 		ready[p.Name] = true
 	}
+	endpoints := 0
+	for _, o := range services {
+		offered := o.now(s, key)
+		endpoints = max(endpoints, len(offered))
+		done = done && o.back(offered, ready)
+	}
 	saw = fmt.Sprintf("%d of %s ready, %s, %s", len(ready), prose.Count(w.Replicas, "replica"),
-		prose.Count(len(evidence.LivePods(s, w)), "pod"), prose.Count(len(offered), "ready endpoint"))
-	return done && maps.Equal(offered, ready), saw
+		prose.Count(len(evidence.LivePods(s, w)), "pod"), prose.Count(endpoints, "ready endpoint"))
+	if len(services) == 0 {
+		saw += " (no Service leads to its pods)"
+	}
+	return done, saw
 }

@@ -66,7 +66,7 @@ func (p Resumes) Judge(f *evidence.Run, missing verdict.Missing) verdict.Verdict
 	case s.asked <= s.had && (s.echoesBefore == 0 || s.echoesAfter == 0):
 		missing.Add("whether anything could stall is unknown: %s still wanted %s, and the harness saw %d of its own changes before the fault and %d after its revert",
 			key.Name, prose.Count(s.had, "replica"), s.echoesBefore, s.echoesAfter)
-	case s.asked <= s.had && s.failed == 0 && f.Record.Header.Samples >= history.SamplesOfItself:
+	case s.asked <= s.had && s.failed == 0 && f.Record.Header.Samples == history.SamplesOfItself:
 		missing.Add("whether anything could stall is unknown: %s still wanted %s, and no change by the harness itself failed", key.Name, prose.Count(s.had, "replica"))
 	}
 	if len(s.unclear) > 0 {
@@ -128,6 +128,7 @@ type stall struct {
 func followStall(f *evidence.Run, key history.Key, seen, undo history.Offset) stall {
 	s := stall{seen: seen, undo: undo, saw: "nothing"}
 	ready, final := make(map[string]bool), false // by UID
+	services := servicesOf(f, key)
 	evidence.Moments(f.Record, func(at history.Offset, now *history.State) {
 		w, known := now.Workloads[key]
 		switch {
@@ -155,7 +156,7 @@ func followStall(f *evidence.Run, key history.Key, seen, undo history.Offset) st
 			return
 		}
 		var done bool
-		done, s.saw = recoveredNow(now, key)
+		done, s.saw = recoveredNow(now, key, services)
 		s.done = history.Moment{At: max(at, undo), OK: done && w.Replicas > s.had && at > seen}
 		final = s.done.OK && at >= undo
 	})

@@ -2,6 +2,7 @@ package invariant
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"time"
 
@@ -18,18 +19,25 @@ import (
 //
 // The scheduler moves no running pod, so the promise needs a component that does. Domains are those of Spread.
 //
+// In a recording the limit counts from when the workload was first seen settled with a larger skew, because a node that was drained comes
+// back to its domain when it is uncordoned. Without a TopologyKey each workload is judged by the hard constraints of its own pod
+// template (DoNotSchedule); the soft ones are wishes.
+//
 // Evidence: that of Spread; the workload settled with a larger skew after the last fault began; and it was watched for at least the
 // limit, unless its spread was restored before.
 type SpreadWithin struct {
 	// Workload is the Deployment; empty means the only one in the record.
 	Workload string `json:"workload,omitempty"`
-	// TopologyKey and Max are Spread's.
+	// TopologyKey and Max are Spread's. A recording may have neither.
 	TopologyKey string        `json:"topologyKey"`
 	Max         int           `json:"max"`
 	Limit       time.Duration `json:"limit"`
 }
 
 func (p SpreadWithin) String() string {
+	if p.TopologyKey == "" {
+		return fmt.Sprintf("the spread of each workload is back within its own hard constraints %s after it was unbalanced", p.Limit)
+	}
 	return fmt.Sprintf("the spread of %s over %s is back at a skew of at most %d within %s of being unbalanced",
 		cmp.Or(p.Workload, "the workload"), p.TopologyKey, p.Max, p.Limit)
 }
@@ -43,6 +51,35 @@ func (p SpreadWithin) Needs() evidence.Needs {
 	}
 }
 
+// Of implements WorkloadInvariant.
+func (p SpreadWithin) Of(w history.Workload) (list []Invariant) {
+	if p.Workload != "" && p.Workload != w.Name {
+		return nil
+	}
+	p.Workload = w.Name
+	if p.TopologyKey != "" {
+		return []Invariant{p}
+	}
+	var constraints []struct {
+		MaxSkew           int    `json:"maxSkew"`
+		TopologyKey       string `json:"topologyKey"`
+		WhenUnsatisfiable string `json:"whenUnsatisfiable"`
+	}
+	if json.Unmarshal(w.Spread, &constraints) != nil {
+		return nil // most workloads have none
+	}
+	for _, c := range constraints {
+		if c.WhenUnsatisfiable == "DoNotSchedule" {
+			p.TopologyKey, p.Max = c.TopologyKey, c.MaxSkew
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+// Watched implements WatchingInvariant.
+func (p SpreadWithin) Watched() time.Duration { return p.Limit }
+
 // Judge implements EventInvariant.
 func (p SpreadWithin) Judge(f *evidence.Run, missing verdict.Missing) verdict.Verdict {
 	key, ambiguous := evidence.WorkloadOf(f.Record, p.Workload)
@@ -52,7 +89,13 @@ func (p SpreadWithin) Judge(f *evidence.Run, missing verdict.Missing) verdict.Ve
 		return verdict.Verdict{}.Unknown(missing)
 	}
 	l := spread.FollowDistribution(f, key, p.TopologyKey, false)
-	missing = append(missing, l.Doubts(key.Name)...)
+	recorded := f.Record.Header.Recorded != nil
+	switch {
+	case !recorded:
+		missing = append(missing, l.Doubts(key.Name)...)
+	case !l.AtEnd: // of a recording nobody asked that each number of replicas is seen
+		missing.Add("%s was not settled at the end", key.Name)
+	}
 	v := verdict.Verdict{}
 	ledger := spread.FollowSkew(f, p.TopologyKey, key)
 	ledger.Count(&v, p.Max)
@@ -67,16 +110,23 @@ func (p SpreadWithin) Judge(f *evidence.Run, missing verdict.Missing) verdict.Ve
 			v.Support(placed.Evidence(fmt.Sprintf("%s: %s, skew %d", prose.Moment(placed.At), placed, placed.Skew()), &told)...)
 		}
 	}
+	if r.last == nil && recorded && len(missing) == 0 {
+		return v.NotTested(fmt.Sprintf("%s was never seen settled with a skew above %d over %s", key.Name, p.Max, p.TopologyKey))
+	}
 	if r.last == nil {
 		missing.Add("%s was never seen settled with a skew above %d after the fault began at %s: there was nothing to restore",
 			key.Name, p.Max, prose.Moment(began))
 		return v.Unknown(missing)
 	}
-	return p.verdict(f, v, missing, key.Name, seen, r)
+	from := since{seen, "the fault was seen"}
+	if recorded {
+		from = since{r.since, "it was unbalanced"}
+	}
+	return p.verdict(f, v, missing, key.Name, from, r)
 }
 
-func (p SpreadWithin) verdict(f *evidence.Run, v verdict.Verdict, missing verdict.Missing, name string, seen history.Offset, r restoration) verdict.Verdict {
-	deadline := seen + p.Limit
+func (p SpreadWithin) verdict(f *evidence.Run, v verdict.Verdict, missing verdict.Missing, name string, from since, r restoration) verdict.Verdict {
+	seen, deadline := from.at, from.at+p.Limit
 	if r.good == nil {
 		watched := f.End() - seen
 		v.Measure("watchedSeconds", watched.Seconds())
@@ -84,15 +134,15 @@ func (p SpreadWithin) verdict(f *evidence.Run, v verdict.Verdict, missing verdic
 			return v.Unknown(append(missing, "where the pods were at the end is unknown: a watch had a gap"))
 		}
 		if watched < p.Limit {
-			missing.Add("the spread of %s was not restored when the record ended, %s after the fault was seen: %s", name, prose.Moment(watched), r.last)
+			missing.Add("the spread of %s was not restored when the record ended, %s after %s: %s", name, prose.Moment(watched), from.words, r.last)
 			return v.Unknown(missing)
 		}
 		if unsure := f.MayBeInTime(seen, f.End(), p.Limit); len(unsure) > 0 {
 			return v.Unknown(append(missing, unsure...))
 		}
 		v.At = deadline
-		return v.Violated(missing, "the spread of %s was not restored %s after the fault was seen at %s: %s, skew %d, and %d is allowed",
-			name, prose.Moment(watched), prose.Moment(seen), r.last, r.last.Skew(), p.Max)
+		return v.Violated(missing, "the spread of %s was not restored %s after %s at %s: %s, skew %d, and %d is allowed",
+			name, prose.Moment(watched), from.words, prose.Moment(seen), r.last, r.last.Skew(), p.Max)
 	}
 	took := max(0, r.good.At-seen)
 	v.Measure("restoredSeconds", took.Seconds())
@@ -105,12 +155,12 @@ func (p SpreadWithin) verdict(f *evidence.Run, v verdict.Verdict, missing verdic
 			return v.Unknown(append(missing, unsure...))
 		}
 		v.At = deadline
-		return v.Violated(missing, "the spread of %s was restored %s after the fault was seen at %s, and %s was the limit: %s",
-			name, prose.Moment(took), prose.Moment(seen), p.Limit, r.good)
+		return v.Violated(missing, "the spread of %s was restored %s after %s at %s, and %s was the limit: %s",
+			name, prose.Moment(took), from.words, prose.Moment(seen), p.Limit, r.good)
 	}
 	missing = append(missing, f.MayBeTooLate(seen, r.good.At, p.Limit)...)
-	return v.Held(missing, "the spread of %s was restored %s after the fault was seen at %s: from %s, skew %d, to %s, skew %d",
-		name, prose.Moment(took), prose.Moment(seen), r.from, r.worst, r.good, r.good.Skew())
+	return v.Held(missing, "the spread of %s was restored %s after %s at %s: from %s, skew %d, to %s, skew %d",
+		name, prose.Moment(took), from.words, prose.Moment(seen), r.from, r.worst, r.good, r.good.Skew())
 }
 
 // restoration is how a spread was restored.
@@ -118,6 +168,7 @@ type restoration struct {
 	from, last *spread.Distribution // the worst and the last that were too uneven
 	good       *spread.Distribution // the one with which it was finally restored; nil: none
 	worst      int                  // the skew of the worst one
+	since      history.Offset       // when the first of those was seen after which none was even enough, until good
 }
 
 func (p SpreadWithin) follow(l spread.Distributions, from history.Offset) (r restoration) {
@@ -127,6 +178,9 @@ func (p SpreadWithin) follow(l spread.Distributions, from history.Offset) (r res
 		case skew > p.Max:
 			if skew >= r.worst {
 				r.from, r.worst = placed, skew
+			}
+			if r.last == nil || r.good != nil {
+				r.since = placed.At
 			}
 			r.last, r.good = placed, nil
 		case r.good == nil && r.last != nil:

@@ -27,6 +27,9 @@ func Check(run history.Run, p invariant.Invariant) verdict.Verdict {
 
 // checkAll also returns the error that ended the reading of the requests.
 func checkAll(run history.Run, promises []invariant.Invariant) ([]verdict.Verdict, error) {
+	if run.Header.Recorded != nil {
+		return checkRecording(run, promises)
+	}
 	f := evidence.New(run)
 	t := requests.NewTally(f)
 	running := make([]invariant.RequestCheck, len(promises))
@@ -45,27 +48,32 @@ func checkAll(run history.Run, promises []invariant.Invariant) ([]verdict.Verdic
 	verdicts := make([]verdict.Verdict, len(promises))
 	prefix := nodePrefix(run.Header.Cluster.Name)
 	for i, p := range promises {
-		missing := slices.Clip(f.Lacks(p.Needs()))
-		var v verdict.Verdict
-		switch s, ok := p.(invariant.EventInvariant); {
-		case ok:
-			v = s.Judge(f, missing)
-		case running[i] != nil:
-			v = running[i].End(missing)
-		default:
-			v = verdict.Verdict{}.Unknown(verdict.Missing{"this promise judges neither events nor requests"})
-		}
-		if v.Outcome == verdict.Held && len(missing) > 0 {
-			v = v.Unknown(missing)
-		}
-		v = moved(f, p, v)
+		v := one(f, p, running[i])
 		if t.Err != nil && v.Outcome == verdict.Held {
 			v = v.Unknown(verdict.Missing{unread(t.Err)})
 		}
-		v.Promise, v.Kind = cmp.Or(v.Promise, p.String()), cmp.Or(v.Kind, invariant.Kind(p))
 		verdicts[i] = shorten(v, prefix)
 	}
 	return verdicts, t.Err
+}
+
+// one judges a record by one promise. The requests were passed to its check, if it is about requests.
+func one(f *evidence.Run, p invariant.Invariant, check invariant.RequestCheck) (v verdict.Verdict) {
+	missing := slices.Clip(f.Lacks(p.Needs()))
+	switch s, ok := p.(invariant.EventInvariant); {
+	case ok:
+		v = s.Judge(f, missing)
+	case check != nil:
+		v = check.End(missing)
+	default:
+		v = verdict.Verdict{}.Unknown(verdict.Missing{"this promise judges neither events nor requests"})
+	}
+	if v.Outcome == verdict.Held && len(missing) > 0 {
+		v = v.Unknown(missing)
+	}
+	v = moved(f, p, v)
+	v.Promise, v.Kind = cmp.Or(v.Promise, p.String()), cmp.Or(v.Kind, invariant.Kind(p))
+	return v
 }
 
 func unread(err error) string { return "the requests could not be read to their end: " + err.Error() }
@@ -139,20 +147,5 @@ func (p undecoded) Judge(*evidence.Run, verdict.Missing) verdict.Verdict {
 	return verdict.Verdict{Kind: p.stored.Kind}.Unknown(verdict.Missing{p.err.Error()})
 }
 
-// Overall adds verdicts up: Violated beats Unknown, and Unknown beats Held. No verdicts at all are Unknown, as is any other word.
-func Overall(verdicts []verdict.Verdict) verdict.Outcome {
-	overall := verdict.Held
-	if len(verdicts) == 0 {
-		overall = verdict.Unknown
-	}
-	for i := range verdicts {
-		switch verdicts[i].Outcome {
-		case verdict.Held:
-		case verdict.Violated:
-			return verdict.Violated
-		default:
-			overall = verdict.Unknown
-		}
-	}
-	return overall
-}
+// Overall adds verdicts up, see verdict.Overall.
+func Overall(verdicts []verdict.Verdict) verdict.Outcome { return verdict.Overall(verdicts) }

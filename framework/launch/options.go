@@ -24,6 +24,7 @@ type Options struct {
 	Kubernetes string
 	Timings    string // for every scenario; empty: the scenario's own
 	ProxyMode  string
+	Workers    int              // load workers of every scenario; 0: as the scenario has it
 	Artifacts  string           // the folder of all runs
 	Seed       uint64           // 0: a new seed
 	Keep       bool             // keep the last cluster
@@ -44,12 +45,15 @@ func (o Options) Scenarios() (chosen []scenario.Spec, told *history.Incident, er
 	return i.Scenarios, &i.Incident, err
 }
 
-// Validate checks the version, the timings and the proxy mode.
+// Validate checks the version, the timings, the proxy mode and the number of load workers.
 func (o Options) Validate() error {
 	spec := clusters.Spec{Zones: []string{"a"}, Kubernetes: o.Kubernetes, Profile: clusters.ProfileName(o.Timings),
 		ProxyMode: clusters.ProxyMode(o.ProxyMode)}
 	if o.Cluster != "" && o.Kubernetes != "" {
 		return errors.New("--kubernetes with --cluster: the cluster has a version already")
+	}
+	if o.Workers < 0 || o.Workers > history.MaxLoadWorkers {
+		return fmt.Errorf("--load-workers %d: want a number from 1 to %d", o.Workers, history.MaxLoadWorkers)
 	}
 	return spec.Validate()
 }
@@ -96,6 +100,9 @@ func (o Options) Reproduce(name string, kubernetes string) string {
 	}
 	if o.ProxyMode != "" {
 		words = append(words, "--proxy-mode", o.ProxyMode)
+	}
+	if o.Workers > 0 {
+		words = append(words, "--load-workers", fmt.Sprint(o.Workers))
 	}
 	return strings.Join(words, " ")
 }

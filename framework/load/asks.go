@@ -76,7 +76,7 @@ type askSender struct {
 // send sends request k and records its row.
 func (s *askSender) send(k uint64, due history.Offset) {
 	row := history.Request{Worker: s.lane.worker, Lane: s.lane.Lane.Lane, Seq: k, Due: due, Sent: s.lane.record.now()}
-	turn := s.through.turns[k%uint64(len(s.through.turns))]
+	turn := s.through.turns[s.lane.turn(k)%uint64(len(s.through.turns))]
 	s.question.Check.Request(k)
 	fresh := 0
 	for s.exchange(turn, &row).Unasked { // each time, a connection is gone

@@ -44,7 +44,7 @@ type Attack struct {
 	log    *slog.Logger
 }
 
-// NewAttack prepares a valid plan, which starts now; Run plays it. The context is used for its values only: a plan ends by
+// NewAttack prepares a valid plan; Run plays it. The context is used for its values only: a plan ends by
 // itself or by Stop, because cancelled requests would look like failures.
 func NewAttack(ctx context.Context, plan Plan, o Options) (*Attack, error) {
 	plan = plan.withDefaults(o.Control)
@@ -52,17 +52,18 @@ func NewAttack(ctx context.Context, plan Plan, o Options) (*Attack, error) {
 		plan: plan, now: o.Now, halt: newHalt(), log: cmp.Or(o.Log, slog.Default()),
 		record: newRecorder(o.Now, cmp.Or(o.MaxRows, DefaultMaxRows), plan.Lanes, o.Segments),
 	}
-	start := max(plan.StartAt, o.Now())
+	if plan.Yields {
+		a.record.tooMany = a.halt.stop
+	}
 	shared := &sharedDialer{flows: o.Flows}
-	for i, l := range plan.Lanes {
+	for _, l := range plan.Lanes {
 		template, err := l.Request.New(context.WithoutCancel(ctx), l.Target)
 		if err != nil {
 			return nil, err
 		}
 		a.lanes = append(a.lanes, &lane{
-			Lane: l, worker: o.Worker, pacer: pace.Rate(l.Rate), template: template,
-			transport: newTransport(l, shared, o.Server), record: a.record, counts: a.record.lanes[l.Lane],
-			start: start + stagger(i, len(plan.Lanes), l.Rate), end: start + plan.Duration, halt: a.halt,
+			Lane: l, share: plan.Share, worker: o.Worker, pacer: pace.Rate(l.Rate), template: template,
+			transport: newTransport(l, shared, o.Server), record: a.record, counts: a.record.lanes[l.Lane], halt: a.halt,
 		})
 	}
 	return a, nil
@@ -83,8 +84,12 @@ func stagger(i, n int, rate float64) time.Duration {
 	return time.Duration(float64(i) / float64(n) / rate * float64(time.Second))
 }
 
-// Run plays all lanes and closes a segment every segmentEvery, until every request has its row and the last segment is closed.
-func (a *Attack) Run() {
+// Run plays all lanes from a moment on, and closes a segment every segmentEvery, until every request has its row and the last segment
+// is closed. A moment that has passed does not shift the schedule: what is overdue is sent late, or is Unsent.
+func (a *Attack) Run(start history.Offset) {
+	for i, s := range a.plan.Starts(start) {
+		a.lanes[i].start, a.lanes[i].end = s.Start, start+a.plan.Duration
+	}
 	var lanes sync.WaitGroup
 	for _, l := range a.lanes {
 		lanes.Go(l.run)
@@ -108,8 +113,9 @@ func (a *Attack) Run() {
 	}
 }
 
-// Stop halts the load now. Requests in flight still get their answer, or their time-out.
-func (a *Attack) Stop() { a.halt.stop(a.now()) }
+// Stop ends the load at a moment: no hit is due then or later. Requests in flight still get their answer, or their time-out. A second
+// call changes nothing.
+func (a *Attack) Stop(at history.Offset) { a.halt.stop(at) }
 
 // Status returns the status of the lanes, in the plan's order.
 func (a *Attack) Status() []LaneStatus { return a.record.status(a.plan.Lanes) }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"net/http"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -50,7 +51,7 @@ func TestEveryPlannedRequestHasItsRow(t *testing.T) {
 			})
 		})
 	}
-	for _, reason := range []string{unsentBusy, unsentLate, unsentFull, unsentStopped} {
+	for _, reason := range []string{unsentBusy, unsentLate, unsentFull} {
 		if why[reason] == 0 {
 			t.Errorf("no request was unsent because %s: the test tries too little", reason)
 		}
@@ -71,10 +72,13 @@ func playRandomly(t *testing.T, d *loadtest.Dice, maxRows int) (*playing, histor
 	go a.play()
 	until := p.Duration - 1
 	if d.N(2) == 0 {
-		until = d.UpTo(p.Duration)
-		time.Sleep(until)
+		stopped := d.UpTo(p.Duration)
+		time.Sleep(stopped)
 		checkUnderWay(t, a)
-		a.Stop()
+		at := a.now() + d.UpTo(time.Second)*time.Duration(d.N(2)) // now, or told beforehand
+		a.Stop(at)
+		a.Stop(at + time.Second) // which changes nothing
+		until = min(until, at-1)
 	}
 	<-a.finished
 	return a, until
@@ -165,4 +169,27 @@ func (f *freeze) Pace(elapsed time.Duration, hits uint64) (time.Duration, bool) 
 		f.span = 0
 	}
 	return f.Pacer.Pace(elapsed, hits)
+}
+
+// A server that says that there are too many requests gets no more: it is somebody else's, and others need it.
+func TestAPlanYields(t *testing.T) {
+	for _, yields := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			asked := 0
+			crowded := loadtest.RoundTrip(func(r *http.Request) (*http.Response, error) {
+				status := http.StatusOK
+				if asked++; asked == 10 {
+					status = http.StatusTooManyRequests
+				}
+				return &http.Response{StatusCode: status, Header: http.Header{}, Body: http.NoBody, Request: r}, nil
+			})
+			p := Plan{ID: "p", Duration: 5 * time.Second, Yields: yields, Lanes: []Lane{{Lane: history.LaneFresh, Target: "http://target/", Rate: 10}}}
+			a := prepare(t, p, crowded, 0)
+			a.play()
+			rows := a.check(t)
+			if want := map[bool]int{true: 10, false: 50}[yields]; asked != want || len(rows) != want {
+				t.Errorf("yields %t: %d requests and %d rows, want %d", yields, asked, len(rows), want)
+			}
+		})
+	}
 }

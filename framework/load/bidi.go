@@ -84,11 +84,11 @@ func (m *inFlight) end(o history.Outcome, err string) {
 	}
 }
 
-// use returns the stream for message k, and dials if there is none.
-func (d *bidiTransport) use(ctx context.Context, k uint64) *bidiStream {
+// use returns the stream whose turn it is, and dials if there is none.
+func (d *bidiTransport) use(ctx context.Context, n uint64) *bidiStream {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	turn := int(k % uint64(len(d.current)))
+	turn := int(n % uint64(len(d.current)))
 	if d.current[turn] == nil {
 		s := &bidiStream{turn: turn, ready: make(chan struct{}), dialled: make(chan struct{}), late: make(map[string]bool)}
 		d.current[turn], d.all[s] = s, true
@@ -211,7 +211,7 @@ func (t *messageSender) send(k uint64, due history.Offset) {
 	t.timer.Reset(limit)
 	defer t.timer.Stop()
 	for again := true; again; {
-		s := t.through.use(l.template.Context(), k)
+		s := t.through.use(l.template.Context(), l.turn(k))
 		again = t.exchange(s, row, t.check.Request(k))
 	}
 	if row.Outcome == history.Unsent {

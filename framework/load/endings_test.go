@@ -134,7 +134,7 @@ func replaced(t *testing.T, lane history.Lane, end serve.AtTerm) []history.Reque
 		}
 	}
 	until(t, a, a.Status()[0].Sent+40)
-	a.Stop()
+	a.Stop(a.now())
 	<-a.finished
 	term()
 	if err := <-ended; err != nil {

@@ -185,7 +185,7 @@ func (s *callSender) ask(k uint64) (body string, who metadata.MD, err error) {
 	if s.through.broken != nil {
 		return "", nil, s.through.broken
 	}
-	c := s.through.turns[k%uint64(len(s.through.turns))]
+	c := s.through.turns[s.lane.turn(k)%uint64(len(s.through.turns))]
 	id := s.check.Request(k)
 	if k%healthEvery == 0 {
 		s.check.Want = append(s.check.Want[:0], grpc_health_v1.HealthCheckResponse_SERVING.String()...)

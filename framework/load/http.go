@@ -74,11 +74,11 @@ func newHTTP(l Lane, d *dialer, client func(roundtrip.Options) http.RoundTripper
 // share returns the i-th part of a whole that is divided into parts that differ by at most one.
 func share(whole, parts, i int) int { return (whole + parts - 1 - i) / parts }
 
-// of returns the client for request k. Each connection has a client of its own, because a shared one would reuse
+// of returns the client for the worker's n-th request. Each connection has a client of its own, because a shared one would reuse
 // the connection used last and leave the others idle. A client opens another connection when its own is busy, and keeps it,
 // so slow answers do not turn a reused lane into a fresh one. With MaxConnections, the request waits once the client has its
 // share of them.
-func (h *httpTransport) of(k uint64) http.RoundTripper { return h.turns[k%uint64(len(h.turns))] }
+func (h *httpTransport) of(n uint64) http.RoundTripper { return h.turns[n%uint64(len(h.turns))] }
 
 // close closes the idle connections.
 func (h *httpTransport) close() {

@@ -24,10 +24,9 @@ const (
 
 // Why a request was not sent, in a row's text.
 const (
-	unsentBusy    = "the lane's limit of requests in flight was reached"
-	unsentLate    = "the worker got to it more than a second late"
-	unsentStopped = "the load was stopped before the worker got to it"
-	unsentFull    = "the worker's limit of uncollected rows was reached"
+	unsentBusy = "the lane's limit of requests in flight was reached"
+	unsentLate = "the worker got to it more than a second late"
+	unsentFull = "the worker's limit of uncollected rows was reached"
 )
 
 // dueRequest is a request to be sent.
@@ -39,6 +38,7 @@ type dueRequest struct {
 // lane is a running Lane.
 type lane struct {
 	Lane
+	share     history.Share
 	worker    string
 	pacer     vegeta.Pacer
 	template  *http.Request
@@ -46,8 +46,8 @@ type lane struct {
 	record    *recorder
 	counts    *counts
 
-	start history.Offset // when request 0 is due
-	end   history.Offset // no request is due from here on
+	start history.Offset // when hit 0 is due
+	end   history.Offset // no hit is due from here on
 	halt  *halt
 
 	work    chan dueRequest
@@ -55,33 +55,36 @@ type lane struct {
 	done    sync.WaitGroup // of the senders
 }
 
-// halt ends lanes early. Requests that were due before the halt still get their rows.
+// halt ends lanes early: no hit is due from a moment on.
 type halt struct {
 	once sync.Once
 	at   atomic.Int64
-	now  chan struct{}
+	news chan struct{} // closed once the moment is known
 }
 
-func newHalt() *halt { return &halt{now: make(chan struct{})} }
+// never is a moment that does not come.
+const never = history.Offset(1<<63 - 1)
+
+func newHalt() *halt {
+	h := &halt{news: make(chan struct{})}
+	h.at.Store(int64(never))
+	return h
+}
 
 func (h *halt) stop(at history.Offset) {
 	h.once.Do(func() {
 		h.at.Store(int64(at))
-		close(h.now)
+		close(h.news)
 	})
 }
 
-// stopped reports whether lanes were halted, and when.
-func (h *halt) stopped() (history.Offset, bool) {
-	select {
-	case <-h.now:
-		return history.Offset(h.at.Load()), true
-	default:
-		return 0, false
-	}
-}
+// moment is when lanes end.
+func (h *halt) moment() history.Offset { return history.Offset(h.at.Load()) }
 
-// due returns when request k is to be sent. A pacer that is asked at elapsed time zero returns its schedule, whatever the delay
+// turn is which of a worker's connections sends hit k: each of them gets its turn, however many workers share the plan.
+func (l *lane) turn(k uint64) uint64 { return l.share.Nth(k) }
+
+// due returns when hit k is to be sent. A pacer that is asked at elapsed time zero returns its schedule, whatever the delay
 // so far.
 func (l *lane) due(k uint64) history.Offset {
 	wait, _ := l.pacer.Pace(0, k)
@@ -97,43 +100,40 @@ func (l *lane) run() {
 	l.transport.close()
 }
 
-// schedule dispatches or skips one request after the other, so that each gets a row.
+// schedule dispatches or skips one hit after the other, so that each gets a row.
 func (l *lane) schedule() {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	gap := time.Duration(float64(time.Second) / l.pacer.Rate(0) / catchUp)
-	allowed := l.start // the earliest moment for the next request, even if it was due before
-	for k := uint64(0); ; k++ {
+	gap := time.Duration(float64(time.Second) / l.share.Of(l.pacer.Rate(0)) / catchUp)
+	allowed := l.start // the earliest moment for the next hit, even if it was due before
+	for n := uint64(0); ; n++ {
+		k := l.share.Hit(n)
 		due := l.due(k)
-		if due >= l.end {
+		if due >= l.end || !l.await(timer, due, allowed) {
 			return
 		}
-		l.await(timer, max(due, allowed))
 		allowed = max(allowed, l.record.now()-catchUpBurst) + gap
-		if at, stopped := l.halt.stopped(); stopped {
-			if due > at {
-				return
-			}
-			l.counts.planned.Add(1)
-			l.skip(k, due, unsentStopped)
-			continue
-		}
 		l.counts.planned.Add(1)
 		l.dispatch(dueRequest{k: k, due: due})
 	}
 }
 
-// await returns when a request is due, or at the halt.
-func (l *lane) await(timer *time.Timer, due history.Offset) {
-	wait := due - l.record.now()
-	if wait <= 0 {
-		return
+// await returns when a hit is due and allowed, or false once it is known that the lane ends before.
+func (l *lane) await(timer *time.Timer, due, allowed history.Offset) bool {
+	news := l.halt.news
+	for due < l.halt.moment() {
+		wait := max(due, allowed) - l.record.now()
+		if wait <= 0 {
+			return true
+		}
+		timer.Reset(wait)
+		select {
+		case <-timer.C:
+		case <-news:
+			news = nil
+		}
 	}
-	timer.Reset(wait)
-	select {
-	case <-timer.C:
-	case <-l.halt.now:
-	}
+	return false
 }
 
 // dispatch hands a request that is due to a sender, to a new one if all are busy, or records why it is not sent.

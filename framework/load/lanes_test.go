@@ -59,7 +59,7 @@ func TestANewLaneIsAClientAServerAndARow(t *testing.T) {
 	if last := lanes[len(lanes)-1]; last.Lane != shout || last.Rate != 5 {
 		t.Errorf("the last of every lane is %+v", last)
 	}
-	if l := (Lane{Lane: shout}).withDefaults(""); l.Connections != DefaultHeld {
+	if l := (Lane{Lane: shout}).withDefaults("", history.Share{}); l.Connections != DefaultHeld {
 		t.Errorf("it takes %d connections in turn", l.Connections)
 	}
 	target := newClusterIP(t)

@@ -46,8 +46,8 @@ func (s *rowStore) Put(csv []byte, rows int) error {
 func (s *rowStore) PutUnsent(u UnsentRows) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for k := u.First; k < u.First+u.N; k++ {
-		s.rows = append(s.rows, *u.Row(k))
+	for i := range u.N {
+		s.rows = append(s.rows, *u.Row(i))
 	}
 }
 
@@ -73,7 +73,7 @@ func prepare(t *testing.T, p Plan, server http.RoundTripper, maxRows int) *playi
 }
 
 func (p *playing) play() {
-	p.Run()
+	p.Run(p.now())
 	close(p.finished)
 }
 

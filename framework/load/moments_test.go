@@ -62,7 +62,7 @@ func TestAtEveryMomentNothingIsMissing(t *testing.T) {
 				for !a.done() {
 					time.Sleep(1 + d.UpTo(400*time.Millisecond))
 					if d.N(40) == 0 {
-						a.Stop()
+						a.Stop(a.now())
 					}
 					synctest.Wait() // every request is counted, or with the server, or in the queue
 					looks++

@@ -21,7 +21,7 @@ const (
 	// DefaultDuration and MaxDuration bound a plan's load, which stops by itself even if nothing stops it.
 	DefaultDuration = 15 * time.Minute
 	MaxDuration     = 24 * time.Hour
-	// MaxRate is the largest rate of a lane, in requests a second. One worker was seen to keep up with about a quarter of it.
+	// MaxRate is the largest rate of a worker's lane, in requests a second. One worker was seen to keep up with about a quarter of it.
 	MaxRate = 50_000
 	// DefaultConnections is how many connections a lane with pooled connections takes in turn. A Service spreads connections over its pods at
 	// random: with six pods, 32 connections leave one of the pods out in 2 of 100 runs.
@@ -39,24 +39,28 @@ const (
 // DefaultTimeouts are common time-outs of clients inside a cluster: an answer that comes later is of no use to them.
 var DefaultTimeouts = Timeouts{Connect: time.Second, Response: 3 * time.Second, Request: 5 * time.Second}
 
-// Plan is the load that one worker sends.
+// Plan is the load that one or several workers send.
 type Plan struct {
 	// ID names the plan. A worker that gets the same plan again does nothing.
 	ID string `json:"id"`
+	// Share is the part of the plan that a worker sends. Everything else is the same for all workers.
+	Share history.Share `json:"share,omitzero"`
 	// Lanes are sent side by side. No two may have the same name.
 	Lanes []Lane `json:"lanes"`
 	// Duration is when the load stops by itself; zero: DefaultDuration.
 	Duration time.Duration `json:"duration"`
-	// StartAt is when the load begins, on the worker's clock; zero or past: at once.
-	StartAt history.Offset `json:"startAt,omitempty"`
+	// Yields lets a worker stop for good at the first answer that says that there are too many requests (status 429), for servers that
+	// others need. The hits after it are missing in the record.
+	Yields bool `json:"yields,omitempty"`
 }
 
-// Lane is one stream of identical requests. Zero fields except Lane and Rate mean their defaults.
+// Lane is one stream of identical requests. Zero fields except Lane and Rate mean their defaults. Several workers share the Rate;
+// connections and requests in flight are those of each worker.
 type Lane struct {
 	Lane history.Lane `json:"lane"`
 	// Target is a URL whose scheme is that of the lane's protocol. On the control lane it may be empty: the worker's own server.
 	Target string `json:"target"`
-	// Rate is in requests a second: request k is due at the start + k/Rate.
+	// Rate is in requests a second: hit k is due at the start + k/Rate.
 	Rate float64 `json:"rate"`
 	// Expect is a good answer; the zero value is the sample backend's. Only lanes that net/http's server answers can have another.
 	Expect expect.Answer `json:"expect,omitzero"`
@@ -97,20 +101,23 @@ func (p Plan) Validate() error {
 	case p.Duration < 0 || p.Duration > MaxDuration:
 		return fmt.Errorf("plan %s: duration %s is not between 0 and %s", p.ID, p.Duration, MaxDuration)
 	}
+	if err := p.Share.Validate(); err != nil {
+		return fmt.Errorf("plan %s: %w", p.ID, err)
+	}
 	seen := make(map[history.Lane]bool)
 	for _, l := range p.Lanes {
 		if seen[l.Lane] {
 			return fmt.Errorf("plan %s: two lanes are named %q", p.ID, l.Lane)
 		}
 		seen[l.Lane] = true
-		if err := l.validate(); err != nil {
+		if err := l.validate(p.Share); err != nil {
 			return fmt.Errorf("plan %s: lane %q: %w", p.ID, l.Lane, err)
 		}
 	}
 	return nil
 }
 
-func (l Lane) validate() error {
+func (l Lane) validate(share history.Share) error {
 	kind, known := KindOf(l.Lane)
 	if !known {
 		return fmt.Errorf("unknown: want one of %q", LaneNames())
@@ -119,8 +126,8 @@ func (l Lane) validate() error {
 		return err
 	}
 	switch t := l.Timeouts; {
-	case math.IsNaN(l.Rate) || l.Rate <= 0 || l.Rate > MaxRate:
-		return fmt.Errorf("rate %v is not between 0 and %d a second", l.Rate, MaxRate)
+	case math.IsNaN(l.Rate) || l.Rate <= 0 || share.Of(l.Rate) > MaxRate:
+		return fmt.Errorf("rate %v is not between 0 and %d a second for each worker", l.Rate, MaxRate)
 	case l.Connections < 0 || l.Connections > MaxInFlight:
 		return fmt.Errorf("connections %d is not between 0 and %d", l.Connections, MaxInFlight)
 	case l.MaxConnections < 0 || l.MaxConnections > MaxInFlight:
@@ -172,6 +179,15 @@ func (p Plan) To(target string, answer expect.Answer) Plan {
 	return p
 }
 
+// Starts are the schedules of the lanes of a plan that begins at a moment.
+func (p Plan) Starts(at history.Offset) []history.LaneStart {
+	all := make([]history.LaneStart, len(p.Lanes))
+	for i, l := range p.Lanes {
+		all[i] = history.LaneStart{Lane: l.Lane, Start: at + stagger(i, len(p.Lanes), l.Rate), RatePerSecond: l.Rate}
+	}
+	return all
+}
+
 // withDefaults fills in zero fields. Control is the URL of the worker's own server.
 func (p Plan) withDefaults(control string) Plan {
 	if p.Duration == 0 {
@@ -179,13 +195,13 @@ func (p Plan) withDefaults(control string) Plan {
 	}
 	lanes := make([]Lane, len(p.Lanes))
 	for i, l := range p.Lanes {
-		lanes[i] = l.withDefaults(control)
+		lanes[i] = l.withDefaults(control, p.Share)
 	}
 	p.Lanes = lanes
 	return p
 }
 
-func (l Lane) withDefaults(control string) Lane {
+func (l Lane) withDefaults(control string, share history.Share) Lane {
 	if l.Target == "" {
 		l.Target = control
 	}
@@ -196,7 +212,7 @@ func (l Lane) withDefaults(control string) Lane {
 	setDefault(&l.Timeouts.Connect, DefaultTimeouts.Connect)
 	setDefault(&l.Timeouts.Response, DefaultTimeouts.Response)
 	setDefault(&l.Timeouts.Request, DefaultTimeouts.Request)
-	needed := int(math.Ceil(l.Rate * l.Timeouts.Request.Seconds()))
+	needed := int(math.Ceil(share.Of(l.Rate) * l.Timeouts.Request.Seconds()))
 	setDefault(&l.InFlight, min(max(needed, MinInFlight), MaxInFlight))
 	return l
 }

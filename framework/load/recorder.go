@@ -1,6 +1,7 @@
 package load
 
 import (
+	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -19,6 +20,8 @@ const DefaultMaxRows = 2_000_000
 type recorder struct {
 	now     func() history.Offset
 	maxRows int
+	// tooMany is called when an answer says that there are too many requests; nil: such an answer is one like others.
+	tooMany func(history.Offset)
 
 	mu      sync.Mutex
 	encoder *history.Encoder
@@ -74,6 +77,9 @@ func (r *recorder) add(row *history.Request) {
 	r.open = r.encoder.Append(r.open, row)
 	r.rows++
 	r.held.Add(1)
+	if row.Status == http.StatusTooManyRequests && r.tooMany != nil {
+		r.tooMany(row.Done)
+	}
 }
 
 func (c *counts) count(row *history.Request) {
@@ -99,19 +105,32 @@ func (c *counts) count(row *history.Request) {
 // full reports whether there is no room for another row.
 func (r *recorder) full() bool { return r.held.Load() >= int64(r.maxRows) }
 
-// UnsentRows are the rows of N consecutive requests that were not sent because there was no room for their rows.
+// UnsentRows are the rows of N consecutive hits of a worker that were not sent because there was no room for their rows.
 type UnsentRows struct {
-	First, N uint64
-	lane     *lane
-	done     history.Offset
+	First uint64 // the number of the first hit in the plan
+	N     uint64
+	lane  *lane
+	done  history.Offset
 }
 
-// Row returns the row of request k, of First to First+N-1.
-func (u UnsentRows) Row(k uint64) *history.Request {
+// Row returns the row of the i-th of the hits, from 0 to N-1.
+func (u UnsentRows) Row(i uint64) *history.Request {
+	k := u.hit(i)
 	return &history.Request{
 		Worker: u.lane.worker, Lane: u.lane.Lane.Lane, Seq: k, Due: u.lane.due(k), Done: u.done,
 		Outcome: history.Unsent, Err: unsentFull,
 	}
+}
+
+// hit is the number in the plan of the i-th of the hits; hit N would be the next one.
+func (u UnsentRows) hit(i uint64) uint64 { return u.lane.share.Hit(u.lane.share.Nth(u.First) + i) }
+
+// Cut divides the rows into the first n, or fewer if there are no more, and the rest.
+func (u UnsentRows) Cut(n uint64) (first, rest UnsentRows) {
+	first, rest = u, u
+	first.N = min(n, u.N)
+	rest.First, rest.N = u.hit(first.N), u.N-first.N
+	return first, rest
 }
 
 // skipped records that a request was not sent for lack of room.
@@ -120,7 +139,7 @@ func (r *recorder) skipped(l *lane, k uint64) {
 	defer r.mu.Unlock()
 	r.lanes[l.Lane.Lane].unsent++
 	for i := range r.spans {
-		if s := &r.spans[i]; s.lane == l && s.First+s.N == k {
+		if s := &r.spans[i]; s.lane == l && s.hit(s.N) == k {
 			s.N++
 			return
 		}

@@ -105,7 +105,7 @@ func (s *httpSender) exchange(k uint64) {
 		s.template.Body, _ = s.template.GetBody() // of a text in memory, so it does not fail
 	}
 	s.deadline.Set(min(limits.Response, limits.Request))
-	response, err := s.through.of(k).RoundTrip(s.template)
+	response, err := s.through.of(s.lane.turn(k)).RoundTrip(s.template)
 	s.row.Attempts = s.attempts
 	s.fillConn()
 	if err == nil {

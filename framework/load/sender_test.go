@@ -136,7 +136,7 @@ var roomy = Timeouts{Connect: time.Minute, Response: time.Minute, Request: time.
 // testLane returns a lane that is ready to send, with a recorder.
 func testLane(t *testing.T, l Lane) *lane {
 	t.Helper()
-	l = l.withDefaults("")
+	l = l.withDefaults("", history.Share{})
 	base := time.Now()
 	record := newRecorder(func() history.Offset { return time.Since(base) }, DefaultMaxRows, []Lane{l}, newRowStore(t))
 	template, err := l.Request.New(t.Context(), l.Target)

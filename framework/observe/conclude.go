@@ -18,14 +18,17 @@ const (
 	listLimit = 5 * time.Second
 	// catchUpLimit is how long a watch may take to report what the list contains. Promises allow for a delay of one second.
 	catchUpLimit = 2 * time.Second
-	// concludeLimit is the maximum for both. Streams without a connection are not waited for any longer.
-	concludeLimit = listLimit + catchUpLimit + time.Second
+	// patientListLimit is listLimit for a cluster of somebody else, which may be large and far away.
+	patientListLimit = 30 * time.Second
 )
+
+// concludeLimit is the maximum for a list and the watch. Streams without a connection are not waited for any longer.
+func concludeLimit(list time.Duration) time.Duration { return list + catchUpLimit + time.Second }
 
 // conclude compares what a watch has reported with a list, just before watching ends. Without the comparison, a watch that
 // silently stopped reporting would look like a cluster in which nothing happens.
 func (s *stream) conclude(ctx context.Context, w watch.Interface) error {
-	limited, cancel := context.WithTimeout(ctx, listLimit)
+	limited, cancel := context.WithTimeout(ctx, s.listLimit())
 	defer cancel()
 	found, err := s.fetch(limited, metav1.ListOptions{})
 	if err != nil {
@@ -52,6 +55,13 @@ func (s *stream) conclude(ctx context.Context, w watch.Interface) error {
 			}
 		}
 	}
+}
+
+func (s *stream) listLimit() time.Duration {
+	if s.patient {
+		return patientListLimit
+	}
+	return listLimit
 }
 
 // recordGap records a gap since the watch was last known to be up to date.

@@ -49,7 +49,7 @@ func TestEchoes(t *testing.T) {
 					return false, nil, nil
 				})
 				sink := &notebook{began: time.Now()}
-				w, err := Start(t.Context(), client, "ns", sink)
+				w, err := Start(t.Context(), client, scope, sink)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -74,7 +74,7 @@ func TestCallsThatFail(t *testing.T) {
 			return true, nil, errors.New("connection refused")
 		})
 		sink := &notebook{began: time.Now()}
-		w, err := Start(t.Context(), client, "ns", sink)
+		w, err := Start(t.Context(), client, scope, sink)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -127,7 +127,7 @@ func TestASlowAnswerIsToldWithItsEcho(t *testing.T) {
 			return false, nil, nil
 		})
 		sink := &notebook{began: time.Now()}
-		w, err := Start(t.Context(), client, "ns", sink)
+		w, err := Start(t.Context(), client, scope, sink)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -150,7 +150,7 @@ func TestASlowAnswerIsToldWithItsEcho(t *testing.T) {
 func TestTheHarnessIsHeard(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sink := &notebook{began: time.Now()}
-		w, err := Start(context.WithoutCancel(t.Context()), fake.NewClientset(), "ns", sink)
+		w, err := Start(context.WithoutCancel(t.Context()), fake.NewClientset(), scope, sink)
 		if err != nil {
 			t.Fatal(err)
 		}

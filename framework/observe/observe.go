@@ -1,16 +1,18 @@
 // Package observe watches a cluster and writes what it sees into a history.
 //
 // It does not wait, judge or change anything. Whatever a watch may have missed is recorded as a gap, so that missing events
-// are not taken for a stopNoise cluster.
+// are not taken for a quiet cluster.
 package observe
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
@@ -33,24 +35,47 @@ type Watcher struct {
 	once      sync.Once
 	stopNoise func() // ends the recording of noise
 	errs      chan error
+
+	concludeLimit time.Duration // for the comparison
 }
 
-// Start begins to watch the namespace's pods, Deployments, StatefulSets, EndpointSlices, PodDisruptionBudgets and
-// Kubernetes Events, and all nodes of the cluster. It also records the noise of its own process, and how late each watch
-// is. It returns when the current state of all objects is in the history.
-func Start(ctx context.Context, client kubernetes.Interface, namespace string, sink Sink) (*Watcher, error) {
+// Scope says what is watched, and how.
+type Scope struct {
+	// Namespaces are those whose objects are watched; none: all.
+	Namespaces []string
+	// Without are the kinds that are not watched, by Kind.What: those that the user must not list and watch.
+	Without []string
+	// Reading is set on a cluster of somebody else. Nothing is changed there, so that no echo shows how late the watches are; and a watch is
+	// resumed however long the API server has been away.
+	Reading bool
+	// Clock shows how late the watches are where nothing is changed; nil: nothing does.
+	Clock ServerClock
+}
+
+// Start begins to watch the pods, Deployments, StatefulSets, EndpointSlices, PodDisruptionBudgets and Kubernetes Events of the scope, and all
+// nodes of the cluster. It also records the noise of its own process, and how late each watch is. It returns when the current state of
+// all objects is in the history.
+func Start(ctx context.Context, client kubernetes.Interface, scope Scope, sink Sink) (*Watcher, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	echo := newEchoCaller(client.CoordinationV1().Leases(namespace), sink)
-	streams := append(allStreams(client, namespace), streamOf("leases", client.CoordinationV1().Leases(namespace), echo.received))
-	w := &Watcher{cancel: cancel, closing: make(chan struct{}), errs: make(chan error, len(streams))}
+	streams := scope.streams(client)
+	w := &Watcher{cancel: cancel, closing: make(chan struct{}), stopEcho: func() {}, concludeLimit: concludeLimit(listLimit)}
+	if scope.Reading {
+		w.concludeLimit = concludeLimit(patientListLimit)
+	}
 	w.stopNoise = noise.Start(history.NoiseHarness, sink.Now, func(s noise.Sample) {
 		_ = sink.Append(s.Event()) // if the record rejects an event, it is incomplete anyway
 	})
-	w.stopEcho = startEcho(ctx, echo)
+	if !scope.Reading {
+		leases := client.CoordinationV1().Leases(scope.Namespaces[0])
+		echo := newEchoCaller(leases, sink)
+		streams = append(streams, streamOf("leases", leases, echo.received))
+		w.stopEcho = startEcho(ctx, echo)
+	}
+	w.errs = make(chan error, len(streams))
 	reports := &order{}
 	for _, s := range streams {
-		s.sink = sink
-		if s.what != "events" {
+		s.sink, s.patient, s.clock = sink, scope.Reading, scope.Clock
+		if s.what != notes {
 			s.order, s.closing = reports, w.closing
 		}
 		if err := s.list(ctx); err != nil {
@@ -67,6 +92,26 @@ func Start(ctx context.Context, client kubernetes.Interface, namespace string, s
 		})
 	}
 	return w, nil
+}
+
+// streams are the streams of all kinds in all namespaces of the scope.
+func (s Scope) streams(client kubernetes.Interface) (all []*stream) {
+	namespaces := s.Namespaces
+	if len(namespaces) == 0 {
+		namespaces = []string{metav1.NamespaceAll}
+	}
+	for _, k := range Kinds() {
+		switch {
+		case slices.Contains(s.Without, k.What):
+		case k.Everywhere:
+			all = append(all, k.stream(client, ""))
+		default:
+			for _, namespace := range namespaces {
+				all = append(all, k.stream(client, namespace))
+			}
+		}
+	}
+	return all
 }
 
 // startEcho makes the echo calls until end is called.
@@ -90,7 +135,7 @@ func (w *Watcher) Stop() error {
 		go func() { w.streams.Wait(); close(concluded) }()
 		select {
 		case <-concluded:
-		case <-time.After(concludeLimit):
+		case <-time.After(w.concludeLimit):
 		}
 		w.cancel()
 		w.streams.Wait()

@@ -84,6 +84,9 @@ func wantWords(t *testing.T, n *notebook, want ...string) {
 	}
 }
 
+// scope is that of a scenario.
+var scope = Scope{Namespaces: []string{"ns"}}
+
 func named(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Name: name, Namespace: "ns"} }
 
 // oneOfEach is a cluster with one object of each kind in the namespace, and some in another one.
@@ -103,7 +106,7 @@ func oneOfEach() []runtime.Object {
 func TestStartHoldsThePresentStateOfEveryKind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sink := &notebook{began: time.Now()}
-		w, err := Start(t.Context(), fake.NewClientset(oneOfEach()...), "ns", sink)
+		w, err := Start(t.Context(), fake.NewClientset(oneOfEach()...), scope, sink)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -122,7 +125,7 @@ func TestChangesAreDatedWhenTheyArrive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := fake.NewClientset()
 		sink := &notebook{began: time.Now()}
-		w, err := Start(t.Context(), client, "ns", sink)
+		w, err := Start(t.Context(), client, scope, sink)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -159,7 +162,7 @@ func TestAKindThatCannotBeListedFailsTheStart(t *testing.T) {
 				client.PrependReactor("list", kind, func(k8stesting.Action) (bool, runtime.Object, error) {
 					return true, nil, errors.New("forbidden")
 				})
-				w, err := Start(t.Context(), client, "ns", &notebook{began: time.Now()})
+				w, err := Start(t.Context(), client, scope, &notebook{began: time.Now()})
 				if w != nil || err == nil || err.Error() != "list "+kind+": forbidden" {
 					t.Errorf("got %v, %v", w, err)
 				}
@@ -173,7 +176,7 @@ func TestStopReportsAWatchThatEndedBeforeItsTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := fake.NewClientset()
 		sink := &notebook{began: time.Now()}
-		w, err := Start(t.Context(), client, "ns", sink)
+		w, err := Start(t.Context(), client, scope, sink)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -194,7 +197,7 @@ func TestTheCallersEndEndsTheWatches(t *testing.T) {
 		client := fake.NewClientset()
 		client.PrependWatchReactor("pods", k8stesting.DefaultWatchReactor(nil, errors.New("connection refused")))
 		sink := &notebook{began: time.Now()}
-		w, err := Start(t.Context(), client, "ns", sink)
+		w, err := Start(t.Context(), client, scope, sink)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
@@ -43,7 +44,7 @@ func (o *order) report(version string, now history.Offset) (since, later history
 	}
 	switch {
 	case i == len(o.reports):
-		o.reports = append(o.reports, report{n, now})
+		o.reports = append(o.forgotten(now), report{n, now})
 		return 0, 0, false
 	case o.reports[i].version == n: // the same change again
 		i++
@@ -52,6 +53,18 @@ func (o *order) report(version string, now history.Offset) (since, later history
 		return 0, 0, false
 	}
 	return since, o.reports[i].at, true
+}
+
+// remembered is how long a report is kept at least, so that a recording of days does not need ever more memory. A watch that falls behind for
+// longer is noticed all the same: its change is older than all that is kept.
+const remembered = 10 * time.Minute
+
+// forgotten are the reports without old ones. Half of them go at a time, so that this costs little.
+func (o *order) forgotten(now history.Offset) []report {
+	if half := len(o.reports) / 2; half > 0 && now-o.reports[half].at > remembered {
+		return slices.Clone(o.reports[half:])
+	}
+	return o.reports
 }
 
 // compare records a bridged gap if this watch reports a change much later than another watch reported a later change: the

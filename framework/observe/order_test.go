@@ -41,7 +41,7 @@ func TestAWatchThatLagsAloneIsSeen(t *testing.T) {
 					return true, &coordinationv1.Lease{}, nil
 				})
 				sink := &notebook{began: time.Now()}
-				w, err := Start(t.Context(), client, "ns", sink)
+				w, err := Start(t.Context(), client, scope, sink)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -79,7 +79,7 @@ func TestAWatchThatFellSilentIsSeen(t *testing.T) {
 		client := fake.NewClientset()
 		client.PrependWatchReactor("pods", k8stesting.DefaultWatchReactor(watch.NewFake(), nil))
 		sink := &notebook{began: time.Now()}
-		w, err := Start(t.Context(), client, "ns", sink)
+		w, err := Start(t.Context(), client, scope, sink)
 		if err != nil {
 			t.Fatal(err)
 		}

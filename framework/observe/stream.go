@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -21,6 +23,13 @@ import (
 // reconnectLimit is how long a watch tries to reconnect. No scenario keeps the API server away for longer.
 const reconnectLimit = 15 * time.Minute
 
+// A patient watch tries to reconnect for as long as it lasts: for eagerLimit as often as any other, and then once every patientPause, because
+// the API server of somebody else may be away for hours, or accept no credentials until somebody logs in again.
+const (
+	eagerLimit   = time.Minute
+	patientPause = 5 * time.Second
+)
+
 // stream follows one kind of object. It does not use client-go's RetryWatcher, which hides disconnections, drops bookmarks, and
 // retries forever when the API server refuses a watch because its version is too old. The record must show all of these.
 type stream struct {
@@ -29,7 +38,10 @@ type stream struct {
 	watch func(context.Context, metav1.ListOptions) (watch.Interface, error)
 	event func(runtime.Object, history.Change) history.Event
 	sink  Sink
-	order *order // shared by all compared watches; nil: this watch is not compared
+	// patient is set if the watch tries to reconnect for as long as it lasts.
+	patient bool
+	clock   ServerClock // nil: changes are not compared with it
+	order   *order      // shared by all compared watches; nil: this watch is not compared
 	// closing is closed when watching is about to end; nil: this stream ends with its context.
 	closing <-chan struct{}
 
@@ -97,7 +109,7 @@ func (s *stream) once(ctx context.Context) error {
 // connect opens a watch. It retries while the API server is away.
 func (s *stream) connect(ctx context.Context) (w watch.Interface, err error) {
 	// The watch must outlive this wait, so it gets the caller's context and not the limited one of poll.
-	err = poll.Until(ctx, "a watch of "+s.what, reconnectLimit, func(context.Context) (bool, string, error) {
+	err = s.retry(ctx, "a watch of "+s.what, func(context.Context) (bool, string, error) {
 		w, err = s.watch(ctx, metav1.ListOptions{ResourceVersion: s.version, AllowWatchBookmarks: true})
 		if isGone(err) {
 			return true, "", nil
@@ -108,6 +120,24 @@ func (s *stream) connect(ctx context.Context) (w watch.Interface, err error) {
 		return nil, errGone
 	}
 	return w, err
+}
+
+// retry repeats a check until it is done. While the API server is away, that lasts as long as reconnectLimit, or as the watch if it is patient.
+func (s *stream) retry(ctx context.Context, what string, check poll.Check) error {
+	if !s.patient {
+		return poll.Until(ctx, what, reconnectLimit, check)
+	}
+	err := poll.Until(ctx, what, eagerLimit, check)
+	for err != nil && !ended(ctx) {
+		if poll.Pass(ctx, patientPause) != nil {
+			break
+		}
+		var done bool
+		if done, _, err = check(ctx); err == nil && !done {
+			err = errBroken
+		}
+	}
+	return err
 }
 
 // acceptedAfter is how long a new watch must have been open to count as resumed: if the API server no longer knows the
@@ -182,6 +212,7 @@ func (s *stream) recordChange(e watch.Event) error {
 	if err != nil {
 		return fmt.Errorf("read a change of %s: %w", s.what, err)
 	}
+	slim(object)
 	s.version, s.current = object.GetResourceVersion(), s.sink.Now()
 	change := map[watch.EventType]history.Change{
 		watch.Added: history.Added, watch.Modified: history.Modified, watch.Deleted: history.Deleted,
@@ -189,12 +220,28 @@ func (s *stream) recordChange(e watch.Event) error {
 	if change == "" { // a bookmark only advances the version
 		return nil
 	}
+	var was metav1.Object
+	if before, known := s.known[object.GetUID()]; known {
+		if was, err = meta.Accessor(before); err != nil {
+			return fmt.Errorf("read a change of %s: %w", s.what, err)
+		}
+	}
 	if change == history.Deleted {
 		delete(s.known, object.GetUID())
 	} else {
 		s.known[object.GetUID()] = e.Object
 	}
-	return cmp.Or(s.compare(s.version), s.record(e.Object, change))
+	return cmp.Or(s.compare(s.version), s.compareTime(object, was), s.record(e.Object, change))
+}
+
+// slim removes what no history contains and what is a large part of most objects: all existing objects are kept in memory.
+func slim(o metav1.Object) {
+	o.SetManagedFields(nil)
+	if notes := o.GetAnnotations(); notes[corev1.LastAppliedConfigAnnotation] != "" {
+		notes = maps.Clone(notes)
+		delete(notes, corev1.LastAppliedConfigAnnotation)
+		o.SetAnnotations(notes)
+	}
 }
 
 // relist lists again, and retries until that succeeds, when the watch cannot be resumed. If all missed changes can be read
@@ -202,7 +249,7 @@ func (s *stream) recordChange(e watch.Event) error {
 // listed state.
 func (s *stream) relist(ctx context.Context) (err error) {
 	var found listed
-	err = poll.Until(ctx, "a list of "+s.what, reconnectLimit, func(ctx context.Context) (bool, string, error) {
+	err = s.retry(ctx, "a list of "+s.what, func(ctx context.Context) (bool, string, error) {
 		found, err = s.fetch(ctx, metav1.ListOptions{})
 		return err == nil, "no list", err
 	})
@@ -267,6 +314,7 @@ func (s *stream) fetch(ctx context.Context, o metav1.ListOptions) (found listed,
 		if err != nil {
 			return found, err
 		}
+		slim(object)
 		found.order = append(found.order, object.GetUID())
 		found.objects[object.GetUID()] = item
 	}

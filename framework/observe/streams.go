@@ -16,18 +16,45 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
-// allStreams are the kinds of objects that a history contains. The Lease for the echo is watched in addition.
-func allStreams(c kubernetes.Interface, namespace string) []*stream {
-	return []*stream{
-		streamOf("nodes", c.CoreV1().Nodes(), nodeEvent),
-		streamOf("pods", c.CoreV1().Pods(namespace), podEvent),
-		streamOf("deployments", c.AppsV1().Deployments(namespace), workloadEvent),
-		streamOf("statefulsets", c.AppsV1().StatefulSets(namespace), statefulSetEvent),
-		streamOf("endpointslices", c.DiscoveryV1().EndpointSlices(namespace), sliceEvent),
-		streamOf("poddisruptionbudgets", c.PolicyV1().PodDisruptionBudgets(namespace), budgetEvent),
-		streamOf("events", c.CoreV1().Events(namespace), noteEvent),
+// Kind is a kind of objects that a history contains.
+type Kind struct {
+	// What is how a history calls the kind, and the name of its resource.
+	What  string
+	Group string
+	// Everywhere is set of objects that are in no namespace.
+	Everywhere bool
+	stream     func(c kubernetes.Interface, namespace string) *stream
+}
+
+// Kinds are all kinds, in the order in which they are listed. The Lease for the echo is watched in addition.
+func Kinds() []Kind {
+	return []Kind{
+		{"nodes", "", true, func(c kubernetes.Interface, _ string) *stream {
+			return streamOf("nodes", c.CoreV1().Nodes(), nodeEvent)
+		}},
+		{"pods", "", false, func(c kubernetes.Interface, ns string) *stream {
+			return streamOf("pods", c.CoreV1().Pods(ns), podEvent)
+		}},
+		{"deployments", "apps", false, func(c kubernetes.Interface, ns string) *stream {
+			return streamOf("deployments", c.AppsV1().Deployments(ns), workloadEvent)
+		}},
+		{"statefulsets", "apps", false, func(c kubernetes.Interface, ns string) *stream {
+			return streamOf("statefulsets", c.AppsV1().StatefulSets(ns), statefulSetEvent)
+		}},
+		{"endpointslices", "discovery.k8s.io", false, func(c kubernetes.Interface, ns string) *stream {
+			return streamOf("endpointslices", c.DiscoveryV1().EndpointSlices(ns), sliceEvent)
+		}},
+		{"poddisruptionbudgets", "policy", false, func(c kubernetes.Interface, ns string) *stream {
+			return streamOf("poddisruptionbudgets", c.PolicyV1().PodDisruptionBudgets(ns), budgetEvent)
+		}},
+		{notes, "", false, func(c kubernetes.Interface, ns string) *stream {
+			return streamOf(notes, c.CoreV1().Events(ns), noteEvent)
+		}},
 	}
 }
+
+// notes is the kind of Kubernetes Events.
+const notes = "events"
 
 // lister is implemented by every typed client of client-go.
 type lister[L runtime.Object] interface {
@@ -52,7 +79,7 @@ func streamOf[L runtime.Object, T runtime.Object](
 func nodeEvent(n *corev1.Node, change history.Change) history.Event {
 	node := &history.Node{
 		Change: change, Name: n.Name, Labels: n.Labels, Ready: string(corev1.ConditionUnknown),
-		Unschedulable: n.Spec.Unschedulable,
+		Unschedulable: n.Spec.Unschedulable, Kubelet: n.Status.NodeInfo.KubeletVersion,
 	}
 	for _, c := range n.Status.Conditions {
 		if c.Type == corev1.NodeReady {
@@ -165,7 +192,7 @@ func noteEvent(e *corev1.Event, change history.Change) history.Event {
 }
 
 func workloadEvent(d *appsv1.Deployment, change history.Change) history.Event {
-	w := workload(d.ObjectMeta, change, d.Spec.Selector, d.Spec.Replicas, d.Spec.Template.Spec)
+	w := workload(d.ObjectMeta, change, d.Spec.Selector, d.Spec.Replicas, d.Spec.Template)
 	w.Updated, w.Ready = int(d.Status.UpdatedReplicas), int(d.Status.ReadyReplicas)
 	w.Available, w.Total = int(d.Status.AvailableReplicas), int(d.Status.Replicas)
 	w.Observed = d.Status.ObservedGeneration >= d.Generation
@@ -174,7 +201,7 @@ func workloadEvent(d *appsv1.Deployment, change history.Change) history.Event {
 
 // statefulSetEvent reports a StatefulSet as a Workload, like a Deployment.
 func statefulSetEvent(s *appsv1.StatefulSet, change history.Change) history.Event {
-	w := workload(s.ObjectMeta, change, s.Spec.Selector, s.Spec.Replicas, s.Spec.Template.Spec)
+	w := workload(s.ObjectMeta, change, s.Spec.Selector, s.Spec.Replicas, s.Spec.Template)
 	w.StatefulSet = true
 	w.Updated, w.Ready = int(s.Status.UpdatedReplicas), int(s.Status.ReadyReplicas)
 	w.Available, w.Total = int(s.Status.AvailableReplicas), int(s.Status.Replicas)
@@ -184,11 +211,12 @@ func statefulSetEvent(s *appsv1.StatefulSet, change history.Change) history.Even
 
 // workload is the part of the event that comes from the spec.
 func workload(
-	meta metav1.ObjectMeta, change history.Change, of *metav1.LabelSelector, replicas *int32, pod corev1.PodSpec,
+	meta metav1.ObjectMeta, change history.Change, of *metav1.LabelSelector, replicas *int32, pod corev1.PodTemplateSpec,
 ) *history.Workload {
 	w := &history.Workload{
-		Change: change, Namespace: meta.Namespace, Name: meta.Name, NodeSelector: pod.NodeSelector,
-		Spread:   spreadJSON(pod.TopologySpreadConstraints),
+		Change: change, Namespace: meta.Namespace, Name: meta.Name, NodeSelector: pod.Spec.NodeSelector,
+		Spread:   spreadJSON(pod.Spec.TopologySpreadConstraints),
+		Template: templateHash(pod),
 		Replicas: 1, // the API's default
 	}
 	w.Selector, w.SelectsBy = selector(of)

@@ -111,11 +111,11 @@ func TestNodeEvent(t *testing.T) {
 		}},
 		Status: corev1.NodeStatus{Conditions: []corev1.NodeCondition{
 			{Type: corev1.NodeMemoryPressure, Status: corev1.ConditionTrue}, {Type: corev1.NodeReady, Status: corev1.ConditionFalse},
-		}},
+		}, NodeInfo: corev1.NodeSystemInfo{KubeletVersion: "v1.37.0"}},
 	}, history.Modified).Node, &history.Node{
 		Change: history.Modified, Name: "w1", Labels: map[string]string{"zone": "a"}, Ready: "False", Unschedulable: true,
 		// invariant.Spread expects the effect after the last colon
-		Taints: []string{"node.kubernetes.io/unschedulable:NoSchedule", "gpu=yes:NoExecute"},
+		Taints: []string{"node.kubernetes.io/unschedulable:NoSchedule", "gpu=yes:NoExecute"}, Kubelet: "v1.37.0",
 	})
 	same(t, "a node without conditions", nodeEvent(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "w2"}}, history.Added).Node,
 		&history.Node{Change: history.Added, Name: "w2", Ready: "Unknown"})
@@ -190,7 +190,7 @@ func TestWorkloadEvent(t *testing.T) {
 	want := &history.Workload{
 		Change: history.Modified, Namespace: "ns", Name: "backend", Selector: map[string]string{"app": "backend"},
 		NodeSelector: map[string]string{"pool": "a"}, Spread: []byte(`[{"maxSkew":1,"topologyKey":"zone","whenUnsatisfiable":"DoNotSchedule"}]`),
-		Replicas: 3, Updated: 3, Ready: 2, Available: 1, Total: 4, Observed: true,
+		Template: templateHash(template), Replicas: 3, Updated: 3, Ready: 2, Available: 1, Total: 4, Observed: true,
 	}
 	same(t, "a Deployment", workloadEvent(d, history.Modified).Workload, want)
 	want.StatefulSet = true
@@ -201,7 +201,19 @@ func TestWorkloadEvent(t *testing.T) {
 	}
 	bare := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "bare", Namespace: "ns", Generation: 1}}
 	same(t, "a Deployment without optional fields", workloadEvent(bare, history.Added).Workload,
-		&history.Workload{Change: history.Added, Namespace: "ns", Name: "bare", Replicas: 1})
+		&history.Workload{Change: history.Added, Namespace: "ns", Name: "bare", Template: templateHash(bare.Spec.Template), Replicas: 1})
+}
+
+func TestTemplateHash(t *testing.T) {
+	var template corev1.PodTemplateSpec
+	was := templateHash(template)
+	if was == "" || templateHash(template) != was {
+		t.Errorf("the same template is %q and %q", was, templateHash(template))
+	}
+	template.Annotations = map[string]string{"kubectl.kubernetes.io/restartedAt": "2026-01-02T03:04:05Z"}
+	if templateHash(template) == was {
+		t.Error("a template that `kubectl rollout restart` changed counts as the same")
+	}
 }
 
 func TestNoteEvent(t *testing.T) {

@@ -67,6 +67,9 @@ type result struct {
 // create returns the cluster of a scenario, in the version that the run has.
 func (r *runner) create(ctx context.Context, s *scenario.Spec) (clusters.Cluster, error) {
 	s.Cluster = r.settings.Needs(s.Cluster)
+	if n := r.settings.LoadWorkers; n > 0 {
+		s.LoadWorkers.Count = n
+	}
 	s.Cluster.Kubernetes = cmp.Or(s.Cluster.Kubernetes, r.kept.kubernetes)
 	r.settings.Progress.now(history.Provision, "")
 	r.kubernetes = s.Cluster.Kubernetes // also if no cluster can be made

@@ -36,6 +36,8 @@ type Settings struct {
 	Kubernetes string
 	Profile    clusters.ProfileName
 	ProxyMode  clusters.ProxyMode
+	// LoadWorkers is how many load workers send the load of each scenario; 0 leaves it as the scenario has it.
+	LoadWorkers int
 	// LeaderElection is clusters.Spec.LeaderElection for every cluster.
 	LeaderElection bool
 	// Open returns a cluster that it creates or finds.

@@ -67,9 +67,9 @@ func (s Spec) Backends() []workloads.Backend {
 	return list
 }
 
-// LoadWorkload are the load workers as a workload: one on the load node, and one on each of the given nodes.
+// LoadWorkload are the load workers as a workload: on the load node, and on each of the given nodes.
 func (s Spec) LoadWorkload(also []string) workloads.Load {
-	return workloads.Load{AlsoOn: also, Flows: s.App != nil, Secrets: s.secrets(), Spin: s.LoadWorkers.Spin, Resources: workloads.Resources{CPU: s.LoadWorkers.CPU, CPULimit: s.LoadWorkers.CPU}}
+	return workloads.Load{Workers: s.LoadWorkers.Count, AlsoOn: also, Flows: s.App != nil, Secrets: s.secrets(), Spin: s.LoadWorkers.Spin, Resources: workloads.Resources{CPU: s.LoadWorkers.CPU, CPULimit: s.LoadWorkers.CPU}}
 }
 
 // secrets are the keys of Secrets that the requests of the load carry, by the Secret's name.

@@ -60,7 +60,7 @@ type Spec struct {
 	// Load is sent from the beginning of Steady until the end of Recovered; empty if no promise needs traffic. The default target
 	// of a lane is the gateway, or the backend's Service if there is no gateway.
 	Load []load.Lane
-	// LoadWorkers changes where the load comes from. Default: one load worker on the load node.
+	// LoadWorkers changes how many load workers there are, and where. Default: one on the load node.
 	LoadWorkers LoadWorkers
 	// Steady and Recovered last this long; default 3 s and 5 s.
 	Steady, Recovered time.Duration
@@ -79,11 +79,12 @@ type Spec struct {
 	Mutant *history.Mutant
 }
 
-// LoadWorkers are the pods that send the load.
+// LoadWorkers are the pods that send the load. Each sends its share of the same plan.
 type LoadWorkers struct {
-	// OnWorkers adds a load worker on each of the first n workers by name. They share the rates of the lanes, and show what the
-	// kube-proxy of their node does to clients. Use it only with faults that neither stop nor drain a node: the requests of a lost
-	// load worker are lost.
+	// Count is how many there are; 0: one, and one more for each of OnWorkers. More load workers send at higher rates than one can.
+	Count int
+	// OnWorkers puts load workers on each of the first n workers by name, too. They show what the kube-proxy of their node does to
+	// clients. Use it only with faults that neither stop nor drain a node: the requests of a lost load worker are lost.
 	OnWorkers int
 	// CPU is the CPU quota of each load worker, such as "20m", for mutants of the harness. Empty: no quota.
 	CPU string
@@ -170,7 +171,9 @@ func (s Spec) validate() error {
 		return errors.New("no faults, so nothing is tried")
 	case s.Trials != 0 && (len(s.Load) > 0 || s.Gateway != nil || s.Backend.NodePort != 0):
 		return errors.New("trials share no load, gateway or node port")
-	case min(s.PinTo, s.NodePorts, s.LoadWorkers.OnWorkers, s.Trials, s.StatefulSets, s.SchedulableReplicas) < 0 || min(s.Steady, s.Recovered, s.Hold, s.About) < 0:
+	case s.LoadWorkers.Count > history.MaxLoadWorkers:
+		return fmt.Errorf("%d load workers, and %d are the most", s.LoadWorkers.Count, history.MaxLoadWorkers)
+	case min(s.PinTo, s.NodePorts, s.LoadWorkers.Count, s.LoadWorkers.OnWorkers, s.Trials, s.StatefulSets, s.SchedulableReplicas) < 0 || min(s.Steady, s.Recovered, s.Hold, s.About) < 0:
 		return errors.New("a number or a time is negative")
 	case s.App != nil && (s.Gateway != nil || s.Trials != 0 || s.NodePorts != 0 || s.PinTo != 0):
 		return errors.New("an application of the user's own has no gateway, trials, node ports or pinned pods of holdfast's")

@@ -48,10 +48,23 @@ func find(ctx context.Context, dir string) (string, error) {
 	if path := os.Getenv(Variable); path != "" {
 		return filepath.Abs(path)
 	}
-	if about, ok := debug.ReadBuildInfo(); ok && about.Path == command {
-		return os.Executable()
+	if running := Running(); running != "" {
+		return running, nil
 	}
 	return compile(ctx, dir)
+}
+
+// Running is the path of this process's executable, if this process is holdfast; otherwise it is empty.
+func Running() string {
+	about, ok := debug.ReadBuildInfo()
+	if !ok || about.Path != command {
+		return ""
+	}
+	path, err := os.Executable()
+	if err != nil {
+		return ""
+	}
+	return path
 }
 
 func compile(ctx context.Context, dir string) (string, error) {

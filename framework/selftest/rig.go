@@ -70,8 +70,8 @@ func start(ctx context.Context, o *outage, l *losses, dir string, rate float64, 
 	if err := r.phase(history.Steady); err != nil {
 		return nil, errors.Join(err, r.abandon())
 	}
-	r.session, err = collect.Start(ctx, r.client, "http://"+listener.Addr().String(), plan, r.writer)
-	if err != nil {
+	workers := []collect.Worker{{URL: "http://" + listener.Addr().String()}}
+	if r.session, err = collect.Start(ctx, r.client, workers, plan, r.writer); err != nil {
 		return nil, errors.Join(err, r.abandon())
 	}
 	return r, nil

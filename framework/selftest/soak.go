@@ -31,7 +31,7 @@ func measureSoak(ctx context.Context, dir string, requests int, done func(n, of 
 		return nil, err
 	}
 	s, err := soakOf(run)
-	for _, l := range r.session.Status().Lanes { // the control lane, too: the same worker is late there
+	for _, l := range r.session.Statuses()[0].Lanes { // the control lane, too: the same worker is late there
 		s.LagP99Milliseconds = max(s.LagP99Milliseconds, milliseconds(l.LagP99))
 		s.LagMaxMilliseconds = max(s.LagMaxMilliseconds, milliseconds(l.LagMax))
 	}

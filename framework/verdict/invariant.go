@@ -21,6 +21,9 @@ type Verdict struct {
 	Promise string  `json:"promise"` // Invariant.String()
 	Kind    string  `json:"kind"`    // the invariant's type, for example NoFailedRequests
 	Outcome Outcome `json:"outcome"`
+	// Untested is set of an Unknown in a recording in which nothing happened that the promise is about, and nothing is missing. It does
+	// not count where another promise was tested.
+	Untested bool `json:"untested,omitempty"`
 	// At is the moment that decided the outcome; zero when the whole record did.
 	At history.Offset `json:"at"`
 	// Seen says what was seen, in one sentence with its numbers.

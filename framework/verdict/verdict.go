@@ -19,6 +19,13 @@ func (v Verdict) Unknown(d Missing) Verdict {
 	return v
 }
 
+// NotTested is v of a recording in which nothing happened that the promise is about, although nothing is missing.
+func (v Verdict) NotTested(why string) Verdict {
+	v = v.Unknown(Missing{why})
+	v.Untested, v.Seen = true, "not tested: "+why
+	return v
+}
+
 // Held is v as Held, or as Unknown if evidence is missing.
 func (v Verdict) Held(d Missing, seen string, args ...any) Verdict {
 	if len(d) > 0 {

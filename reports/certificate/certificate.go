@@ -35,11 +35,13 @@ type Certificate struct {
 	ID         string    `json:"id"`
 	Issued     time.Time `json:"issued"`
 	Holdfast   string    `json:"holdfast"` // version of the harness
-	From       Release   `json:"from"`
-	To         Release   `json:"to"`
-	Machine    Machine   `json:"machine"`
-	Seed       uint64    `json:"seed"`
-	Reproduce  string    `json:"reproduce"` // a command
+	// Cluster is the upgraded cluster, if holdfast did not make it; absent otherwise.
+	Cluster   *Cluster `json:"cluster,omitempty"`
+	From      Release  `json:"from"`
+	To        Release  `json:"to"`
+	Machine   Machine  `json:"machine"`
+	Seed      uint64   `json:"seed"`
+	Reproduce string   `json:"reproduce"` // a command
 	// Planted names a regression that was introduced on purpose. The certificate must then fail.
 	Planted string `json:"planted,omitempty"`
 	// Result sums up the profiles and the application. Reasons are everything that kept them from being certified.
@@ -75,6 +77,19 @@ type Machine struct {
 	Engine string `json:"engine,omitempty"` // podman 5.4.2
 	Kernel string `json:"kernel,omitempty"`
 	Arch   string `json:"arch,omitempty"`
+}
+
+// Cluster is a cluster that holdfast did not make, and that a command of its owner has upgraded.
+type Cluster struct {
+	Name string `json:"name"`          // the context of the kubeconfig
+	UID  string `json:"uid,omitempty"` // of namespace kube-system; absent if the user must not read it
+	User string `json:"user,omitempty"`
+	// Namespaces are those that were recorded; empty: all.
+	Namespaces []string `json:"namespaces"`
+	// Command upgraded it.
+	Command string             `json:"command"`
+	Probes  []ApplicationProbe `json:"probes"`
+	Facts   []reports.Fact     `json:"facts"` // from before the upgrade
 }
 
 // Profile is what a cluster must be able to do, and whether it is.

@@ -45,7 +45,11 @@ func WriteMarkdown(w io.Writer, c *Certificate) error {
 		old = append(old, fmt.Sprintf("%s, %s (warned %s): %s", d.Object, d.API, warned(d), d.Message))
 	}
 	markdownList(&b, "Deprecated APIs", old)
-	fmt.Fprintf(&b, "\nImages: %s, %s. %s, holdfast %s, seed %d.\n", code(image(c.From)), code(image(c.To)),
+	where := fmt.Sprintf("Images: %s, %s.", code(image(c.From)), code(image(c.To)))
+	if k := c.Cluster; k != nil {
+		where = fmt.Sprintf("Cluster %s %s, which holdfast did not make, upgraded by %s.", text(k.Name), code(k.UID), code(k.Command))
+	}
+	fmt.Fprintf(&b, "\n%s %s, holdfast %s, seed %d.\n", where,
 		words.Plural(uint64(max(0, c.Machine.Cores)), "core"), text(c.Holdfast), c.Seed)
 	if c.Reproduce != "" {
 		fmt.Fprintf(&b, "\n%s\n", words.MarkdownFence(c.Reproduce))

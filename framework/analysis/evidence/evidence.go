@@ -175,12 +175,18 @@ const PropagationSlack = 3 * time.Second
 // Source: https://kubernetes.io/docs/concepts/workloads/pods/disruptions/#pod-disruption-conditions
 const EvictionReason = "EvictionByEvictionAPI"
 
-// ClockError is how far the times of requests may differ from the record's clock.
-func (f *Run) ClockError() (worst history.Offset) {
-	for _, e := range f.Record.Events {
-		if e.Clock != nil {
-			worst = max(worst, e.Clock.Uncertainty)
+// clockErrorKey is the key under which a Run remembers its ClockError.
+type clockErrorKey struct{}
+
+// ClockError is how far the times of requests may differ from the record's clock, and half of how far the times of two workers may differ.
+// A verdict that depends on a finer order is Unknown.
+func (f *Run) ClockError() history.Offset {
+	return Memoize(f, clockErrorKey{}, func() (worst history.Offset) {
+		for _, e := range f.Record.Events {
+			if e.Clock != nil {
+				worst = max(worst, e.Clock.Uncertainty)
+			}
 		}
-	}
-	return worst
+		return worst
+	})
 }

@@ -140,9 +140,14 @@ func (f *Run) FirstFault() (first history.Moment) {
 }
 
 // FaultsActive reports faults that were not seen to be active from their application to their revert. Unless mustHeal, a fault
-// whose revert was not attempted counts like one that was reverted.
+// whose revert was not attempted counts like one that was reverted. What disturbed a recording only has to be over.
 func (f *Run) FaultsActive(mustHeal bool) (d verdict.Missing) {
-	if len(f.Faults) == 0 {
+	recorded := f.Record.Header.Recorded != nil
+	switch {
+	case len(f.Faults) > 0:
+	case recorded:
+		d.Add("nothing was disturbed: nothing was shown")
+	default:
 		d.Add("no fault was injected")
 	}
 	for _, fault := range f.Faults {
@@ -153,8 +158,11 @@ func (f *Run) FaultsActive(mustHeal bool) (d verdict.Missing) {
 			d.Add("%s has no start in the record", fault.Name)
 		case !fault.Seen.OK:
 			d.Add("%s was never seen in effect", fault.Name)
+		case !fault.Healed.OK && recorded:
+			d.Add("%s was not over when the recording ended", fault.Name)
 		case !fault.Healed.OK && (mustHeal || fault.Healing.OK):
 			d.Add("%s was never seen to be reverted", fault.Name)
+		case recorded: // nobody had to keep it up until a revert
 		default:
 			f.lasted(fault, &d)
 		}

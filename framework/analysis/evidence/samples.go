@@ -33,6 +33,9 @@ func (f *Run) heard(from history.Offset) (d verdict.Missing) {
 	}); hole > 0 {
 		d.Add("the harness took no samples of itself for %s from %s, so how late it recorded events is unknown", prose.Moment(hole), prose.Moment(at))
 	}
+	if f.Record.Header.Samples != history.SamplesOfItself {
+		return d
+	}
 	if at, hole := holeIn(from, to, unechoed, f.Record.Events, func(e history.Event) (history.Offset, bool) {
 		switch {
 		case e.Echo != nil:

@@ -70,21 +70,29 @@ func NewFailures(f *evidence.Run) *Failures {
 		Noisy:  make(map[history.Offset]bool), failing: make(map[history.Offset]bool), Groups: attribution.NewFailureGroups(attribution.TimelinesOf(f)),
 	}
 	for _, fault := range f.Faults {
-		for _, s := range []struct {
-			moment history.Moment
-			words  string
-		}{
-			{fault.Injecting, "began"}, {fault.Seen, "was seen to take effect"}, {fault.Healing, "began to be reverted"},
-			{fault.Healed, "was healed"},
-		} {
-			if s.moment.OK {
-				l.stages = append(l.stages, stage{s.moment.At, fault.Name + " " + s.words})
-			}
-		}
+		l.stages = append(l.stages, stagesOf(fault, f.Record.Header.Recorded != nil)...)
 	}
 	slices.SortStableFunc(l.stages, func(a, b stage) int { return cmp.Compare(a.at, b.at) })
 	l.after = make([]failuresAfter, len(l.stages)+1)
 	return l
+}
+
+// stagesOf are the stages of a fault that were reached. What disturbed a recording was not reverted, but was over.
+func stagesOf(fault history.FaultLife, recorded bool) (list []stage) {
+	add := func(m history.Moment, words string) {
+		if m.OK {
+			list = append(list, stage{m.At, fault.Name + " " + words})
+		}
+	}
+	add(fault.Injecting, "began")
+	add(fault.Seen, "was seen to take effect")
+	if recorded {
+		add(fault.Healed, "was over")
+		return list
+	}
+	add(fault.Healing, "began to be reverted")
+	add(fault.Healed, "was healed")
+	return list
 }
 
 // Add counts a failed request.

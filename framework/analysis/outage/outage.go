@@ -29,6 +29,7 @@ type Outage struct {
 	name     string         // of the fault, or faults
 	From, To history.Offset // requests sent from To on must not fail, whenever the victims died
 	limit    time.Duration
+	clock    history.Offset // how far the times of requests may be off
 	deaths   []*Death
 
 	service string  // with endpoints on the victims; empty: unknown
@@ -40,15 +41,19 @@ type Outage struct {
 	fronts map[history.Lane]*history.Front
 }
 
-// Outages returns an outage for each fault that was seen to take effect, of the given limit, and joins those that overlap. Requests
+// Outages returns an outage for each fault that was seen to take effect, of the given limit, and joins those that overlap. What takes
+// pods away in an orderly way is no outage. Requests
 // go to the service; empty means the only service that had endpoints on the victims.
 func Outages(f *evidence.Run, limit time.Duration, service string) (list []*Outage) {
 	for _, fault := range f.Faults {
-		if !fault.Injecting.OK || !fault.Seen.OK {
+		if !fault.Injecting.OK || !fault.Seen.OK || fault.Voluntary {
 			continue
 		}
 		d := &Death{name: fault.Name, from: fault.Injecting.At, healing: fault.Healing, nodes: fault.Nodes, pods: fault.Pods}
-		o := &Outage{name: d.name, From: d.from, limit: min(limit, maxOutage), deaths: []*Death{d}}
+		if f.Record.Header.Recorded != nil {
+			d.healing = history.Moment{} // nobody reverted it to end the failures
+		}
+		o := &Outage{name: d.name, From: d.from, limit: min(limit, maxOutage), deaths: []*Death{d}, clock: f.ClockError()}
 		// A damaged record may have any moment, and memory must stay bounded.
 		d.seen = min(max(fault.Seen.At, o.From), o.From+maxOutage)
 		o.To = d.seen + o.limit

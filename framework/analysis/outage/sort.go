@@ -3,6 +3,7 @@ package outage
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/analysis/attribution"
 	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
@@ -39,7 +40,7 @@ func (x *Sorter) Sort() *SortedFailures {
 	x.findDeaths()
 	f, l := x.Facts, x.Failures
 	s := &SortedFailures{Inside: l.None(), Outside: l.None(), Innocent: l.None(), Stray: l.None(), maybe: make(map[*outageLane]failures.Excused)}
-	var late, hidden uint64
+	var late, near, hidden uint64
 	l.Groups.Each(func(kind attribution.FailureGroup, at history.Offset, all attribution.SimilarFailures, a attribution.Attribution) {
 		for _, like := range x.apart(all, kind, a) {
 			o, to, why := x.outageOf(&like.First), s.Inside, ""
@@ -53,8 +54,11 @@ func (x *Sorter) Sort() *SortedFailures {
 				to, why = s.Stray, cmp.Or(failures.Excuse(f, kind, at, a, l.Noisy), failures.ExcuseProxies(f, at, o.victims(f)))
 			default:
 				o.ends(&like.Last)
-				if is == unsure {
+				switch is {
+				case unsure:
 					late += like.N
+				case unordered:
+					near += like.N
 				}
 				if !kind.Known() && f.Blind(at) {
 					hidden += like.N
@@ -73,6 +77,10 @@ func (x *Sorter) Sort() *SortedFailures {
 	})
 	if late > 0 {
 		s.Doubts.Add("%s failed so late that it was allowed only if the victims died at the last moment that the record leaves open", prose.Count(late, "request"))
+	}
+	if near > 0 {
+		s.Doubts.Add("%s failed so near to the moment from or until which it was allowed that the clocks of the load workers, known to %s, do not tell the order",
+			prose.Count(near, "request"), f.ClockError().Round(time.Microsecond))
 	}
 	if hidden > 0 {
 		s.Doubts.Add("%s failed while a watch was blind: whom they were sent to is not known", prose.Count(hidden, "request"))
@@ -97,7 +105,7 @@ func (x *Sorter) findDeaths() {
 // outageOf is the outage in which a request was sent, or at whose beginning it was in flight; nil: none.
 func (x *Sorter) outageOf(r *history.Request) *Outage {
 	for _, o := range x.Outages {
-		if r.Done >= o.From && r.Sent < o.To {
+		if r.Done >= o.From-o.clock && r.Sent < o.To+2*o.clock {
 			return o
 		}
 	}

@@ -16,6 +16,7 @@ const (
 	disallowed standing = iota // it was sent too late, or it had ended before the outage began
 	another                    // it was sent to a pod that no fault affected
 	unsure                     // it is allowed only if the victims died as late as they may have
+	unordered                  // it is allowed or not within what is known of the clocks
 	allowed
 )
 
@@ -29,7 +30,7 @@ func (o *Outage) standing(r *history.Request, kind attribution.FailureGroup, a a
 		return all
 	}
 	theirs := slices.DeleteFunc(slices.Clone(o.deaths), func(d *Death) bool {
-		return r.Done < d.from || !slices.ContainsFunc(kind.Targets(a), d.hit)
+		return r.Done < d.from-o.clock || !slices.ContainsFunc(kind.Targets(a), d.hit)
 	})
 	if len(theirs) == 0 {
 		return another
@@ -40,15 +41,27 @@ func (o *Outage) standing(r *history.Request, kind attribution.FailureGroup, a a
 // within reports whether one of the deaths allows a failure.
 func within(deaths []*Death, o *Outage, r *history.Request) (best standing) {
 	for _, d := range deaths {
-		switch {
-		case r.Done < d.from: // a request that was in flight when the fault began counts
-		case r.Sent < d.Earliest()+o.limit:
-			return allowed
-		case r.Sent < d.latest()+o.limit:
-			best = unsure
-		}
+		best = max(best, o.after(d, r))
 	}
 	return best
+}
+
+// after reports whether a death allows a failure. The fault is dated by the record's clock, and the death perhaps by an answer to another
+// worker, so their times may differ by both errors.
+func (o *Outage) after(d *Death, r *history.Request) standing {
+	off := 2 * o.clock
+	early, late := d.Earliest()+o.limit, d.latest()+o.limit
+	switch {
+	case r.Done < d.from-o.clock, r.Sent >= late+off: // a request that was in flight when the fault began counts
+		return disallowed
+	case r.Done < d.from+o.clock:
+		return unordered
+	case r.Sent < early-off:
+		return allowed
+	case r.Sent < early+off || r.Sent >= late:
+		return unordered
+	}
+	return unsure
 }
 
 // strays reports whether failures on new connections cannot be the victims', because no victim had been an endpoint for longer

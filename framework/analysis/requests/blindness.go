@@ -48,19 +48,21 @@ type blindness struct {
 func (t *Stats) blind(name history.Lane) blindness {
 	b := blindness{lane: name, watched: t.Watch.To - t.Watch.From, step: t.Watch.step, endless: t.windows == 0}
 	all := t.Watch.empty()
+	if lane := t.Find(name); lane != nil {
+		all = lane.sends
+	}
 	for _, w := range t.workers {
 		for _, row := range w.lanes {
 			if row.lane.lane != name {
 				continue
 			}
-			all.join(row.sends)
 			b.due, b.unsent = b.due+row.due, b.unsent+row.skipped
 			b.workers++
 			if row.sends == nil {
 				b.uncounted = true
 				continue
 			}
-			if still, _ := row.sends.gaps(t.Watch, 0); still.length > b.still.length {
+			if still, _ := row.sends.gaps(row.watched, 0); still.length > b.still.length {
 				b.still, b.who = still, w.name
 			}
 		}

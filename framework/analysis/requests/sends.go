@@ -14,8 +14,11 @@ const (
 	maxSendSteps = 1 << 20
 	// longestWatch is a year, because a damaged record may hold any moment.
 	longestWatch = 365 * 24 * time.Hour
-	// maxSends bounds how many lanes of workers are watched.
-	maxSends = 256
+	// exactSends is how many lanes of workers are watched as exactly, and maxSends how many at all. Of the others, manySteps are one: how
+	// long one of hundreds of workers sent nothing need not be known to a millisecond.
+	exactSends = 256
+	maxSends   = 2048
+	manySteps  = 8
 )
 
 // Watch is the time in which it counts when requests were sent: from the start of the first fault to the end of the load, in which
@@ -23,7 +26,6 @@ const (
 type Watch struct {
 	From, To history.Offset
 	step     history.Offset
-	lanes    int // lanes of workers so far
 }
 
 // newWatch is empty if the time under load has no end.
@@ -52,28 +54,25 @@ type sends []uint64
 
 func (w *Watch) empty() sends { return make(sends, (w.steps()+63)/64) }
 
-// sends makes the bits of one more lane of a worker; nil when there are too many.
-func (w *Watch) sends() sends {
-	if w.lanes++; w.lanes > maxSends {
-		return nil
+// workerSends makes the bits of one more lane of a worker, and the watch that they are of; nil when there are too many.
+func (t *Stats) workerSends() (sends, *Watch) {
+	w := *t.Watch
+	switch t.watched++; {
+	case t.watched > maxSends:
+		return nil, nil
+	case t.watched > exactSends:
+		w.step *= manySteps
 	}
-	return w.empty()
+	return w.empty(), &w
 }
 
 // add records that a request was sent at a moment.
 func (s sends) add(w *Watch, at history.Offset) {
-	if at < w.From || at >= w.To {
+	if s == nil || at < w.From || at >= w.To {
 		return
 	}
 	if step := uint((at - w.From) / w.step); step/64 < uint(len(s)) {
 		s[step/64] |= 1 << (step % 64)
-	}
-}
-
-// join adds what another worker sent.
-func (s sends) join(other sends) {
-	for i := range min(len(s), len(other)) {
-		s[i] |= other[i]
 	}
 }
 
@@ -105,14 +104,15 @@ func (s sends) gaps(w *Watch, each history.Offset) (longest gap, beyond history.
 }
 
 // watch counts a request that was due under load.
-func (row *rowTally) watch(w *Watch, r *history.Request, unsent bool) {
-	if r.Due >= w.From {
+func (t *Stats) watch(row *rowTally, r *history.Request, unsent bool) {
+	if r.Due >= t.Watch.From {
 		row.due++
 		if unsent {
 			row.skipped++
 		}
 	}
 	if !unsent {
-		row.sends.add(w, r.Sent)
+		row.sends.add(row.watched, r.Sent)
+		row.lane.sends.add(t.Watch, r.Sent)
 	}
 }

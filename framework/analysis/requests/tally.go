@@ -3,6 +3,7 @@ package requests
 import (
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
 	"github.com/holdfast-ha/holdfast/framework/history"
@@ -13,7 +14,7 @@ import (
 
 // Limits of the counters. Their memory depends on the length of a run, and not on the number of requests.
 const (
-	MaxWorkers = 1024
+	MaxWorkers = history.MaxLoadWorkers
 	MaxLanes   = 16
 	maxWindows = 24 * 3600 // a day under load; later requests count in the last window
 )
@@ -26,6 +27,10 @@ type Stats struct {
 	windows  int            // zero if the time under load has no end
 	plan     map[history.Lane]float64
 	Watch    *Watch
+	// Part says that the requests are a part of those of a record. Whether all of the record's are there is judged of the whole.
+	Part    bool
+	watched int    // lanes of workers so far
+	shares  shares // what each worker was told to send
 
 	lanes   []*LaneTally
 	workers []workerTally
@@ -46,6 +51,8 @@ type LaneTally struct {
 	InFlight  []uint64        // requests in flight during each fault
 	lag       stats.Durations // time from due to sent
 	took      stats.Durations // time of good answers before the first fault
+	sends     sends
+	atEdge    uint64 // failed so near to the beginning or the end of the load that clocks do not tell whether they count
 }
 
 // delivery of requests: how many were due, and sent.
@@ -64,8 +71,9 @@ type rowTally struct {
 	lane         *LaneTally
 	rows, unsent uint64
 	sent, failed uint64 // under load
-	seqs         uint64 // the sum of Seq, which wraps around
-	sends        sends
+	hits         uint64 // the sum of the mixed Seqs, which wraps around
+	sends        sends  // in steps of the watch
+	watched      *Watch
 	due, skipped uint64 // in the time that is watched; skipped are unsent
 }
 
@@ -83,6 +91,7 @@ func NewTally(f *evidence.Run) *Stats {
 		t.windows = max(t.windows, 1)
 	}
 	t.Watch = t.newWatch()
+	t.shares = sharesOf(f.Record)
 	return t
 }
 
@@ -95,7 +104,7 @@ func (t *Stats) take(r *history.Request) bool {
 		return underLoad
 	}
 	row.rows++
-	row.seqs += r.Seq
+	row.hits += mixed(r.Seq)
 	unsent := r.Outcome == history.Unsent
 	if unsent {
 		row.unsent++
@@ -105,7 +114,7 @@ func (t *Stats) take(r *history.Request) bool {
 	}
 	if underLoad {
 		t.count(row.lane, r, unsent)
-		row.watch(t.Watch, r, unsent)
+		t.watch(row, r, unsent)
 		if !unsent {
 			row.sent++
 			if r.Outcome.Failed() {
@@ -113,7 +122,16 @@ func (t *Stats) take(r *history.Request) bool {
 			}
 		}
 	}
+	if !underLoad && r.Outcome.Failed() && t.nearEdge(r.Due) {
+		row.lane.atEdge++
+	}
 	return underLoad
+}
+
+// nearEdge reports whether a moment outside of the time under load may lie in it.
+func (t *Stats) nearEdge(due history.Offset) bool {
+	off := t.facts.ClockError()
+	return t.windows > 0 && due >= t.from-off && due < t.To+off
 }
 
 func (t *Stats) count(lane *LaneTally, r *history.Request, unsent bool) {
@@ -176,7 +194,9 @@ func (t *Stats) row(r *history.Request) *rowTally {
 	if lane == nil {
 		return nil
 	}
-	w.lanes = append(w.lanes, rowTally{lane: lane, sends: t.Watch.sends()})
+	row := rowTally{lane: lane}
+	row.sends, row.watched = t.workerSends()
+	w.lanes = append(w.lanes, row)
 	return &w.lanes[len(w.lanes)-1]
 }
 
@@ -195,7 +215,7 @@ func (t *Stats) lane(name history.Lane) *LaneTally {
 	}
 	l := &LaneTally{
 		lane: name, due: make([]uint32, t.windows), sent: make([]uint32, t.windows),
-		InFlight: make([]uint64, len(t.facts.Faults)),
+		InFlight: make([]uint64, len(t.facts.Faults)), sends: t.Watch.empty(),
 	}
 	t.lanes = append(t.lanes, l)
 	t.facts.Noise.Took[name] = &l.took
@@ -255,13 +275,19 @@ func (t *Stats) Delivered(lanes []history.Lane) (d verdict.Missing) {
 	for _, w := range t.workers {
 		workers = append(workers, w.name)
 	}
-	d = append(d, t.complete()...)
+	if !t.Part {
+		d = append(d, t.complete()...)
+	}
 	d = append(d, t.facts.Clocks(workers)...)
 	for _, lane := range lanes {
 		t.enough(lane, &d)
 	}
 	for _, lane := range lanes {
 		d = append(d, t.blind(lane).doubts()...)
+		if l := t.Find(lane); l != nil && l.atEdge > 0 {
+			d.Add("%s on %s failed within %s of the beginning or the end of the load, and the clocks of the load workers are not known more precisely",
+				prose.Count(l.atEdge, "request"), lane, t.facts.ClockError().Round(time.Microsecond))
+		}
 	}
 	if t.Find(history.LaneControl) != nil && !slices.Contains(lanes, history.LaneControl) {
 		// The same worker sends the control lane: where that is late, the other lanes may be late, too.
@@ -282,9 +308,10 @@ func (t *Stats) complete() (d verdict.Missing) {
 		}
 	}
 	slices.Sort(d) // the totals come in any order
+	d = append(d, t.unshared()...)
 	for _, w := range t.workers {
 		for _, row := range w.lanes {
-			if !totals[w.name+" "+string(row.lane.lane)] {
+			if !totals[w.name+" "+string(row.lane.lane)] && !t.shares.lost(w.name, row.lane.lane, totals) && !t.shares.ended[w.name] {
 				d.Add("%s has no totals for lane %s in the record", w.name, row.lane.lane)
 			}
 		}
@@ -298,22 +325,8 @@ func (t *Stats) complete() (d verdict.Missing) {
 }
 
 func (t *Stats) compare(total history.LoadTotals, d *verdict.Missing) {
-	var row rowTally
-	if i := slices.IndexFunc(t.workers, func(w workerTally) bool { return w.name == total.Worker }); i >= 0 {
-		for _, l := range t.workers[i].lanes {
-			if l.lane.lane == total.Lane {
-				row = l
-			}
-		}
-	}
+	row := t.rowsOf(total.Worker, total.Lane)
 	who := total.Worker + " on " + string(total.Lane)
-	// Seq counts from 0, so that duplicate rows cannot hide as many missing ones.
-	var seqs uint64
-	if n := total.Planned; n%2 == 0 {
-		seqs = n / 2 * (n - 1)
-	} else {
-		seqs = n * ((n - 1) / 2)
-	}
 	switch {
 	case total.Planned != total.Sent+total.Unsent:
 		d.Add("%s planned %d requests, sent %d and did not send %d", who, total.Planned, total.Sent, total.Unsent)
@@ -321,9 +334,24 @@ func (t *Stats) compare(total history.LoadTotals, d *verdict.Missing) {
 		d.Add("%s planned %d requests, but the record has %d", who, total.Planned, row.rows)
 	case total.Unsent != row.unsent:
 		d.Add("%s says it did not send %d requests, but the record has %d unsent requests", who, total.Unsent, row.unsent)
-	case row.seqs != seqs:
+	case row.hits != sumOfHits(t.shares.of(total.Worker), total.Planned):
 		d.Add("%s has duplicate or misnumbered requests in the record", who)
 	}
+}
+
+// rowsOf counts the rows of a worker's lane.
+func (t *Stats) rowsOf(worker string, lane history.Lane) (row rowTally) {
+	for _, w := range t.workers {
+		if w.name != worker {
+			continue
+		}
+		for _, l := range w.lanes {
+			if l.lane.lane == lane {
+				return l
+			}
+		}
+	}
+	return row
 }
 
 // enough reports a lane with too little load.
@@ -356,8 +384,8 @@ func (t *Stats) steady(name history.Lane, d *verdict.Missing) {
 			length = t.To - at
 		}
 		due, sent := float64(lane.due[w]), float64(lane.sent[w])
-		// A window may begin just after a request was due, for each worker.
-		planned := t.plan[name]*length.Seconds() - float64(len(t.workers))
+		// A window may begin just after a request was due, for each schedule.
+		planned := t.plan[name]*length.Seconds() - float64(t.schedules())
 		if sent < evidence.MinDelivered*due {
 			if unsent++; unsent == 1 {
 				d.Add("only %d of %s due on %s within %s from %s were sent",
@@ -437,12 +465,30 @@ func (t *Stats) Read(requests history.Requests, take func(*history.Request)) {
 			t.Err = err
 			return
 		}
-		if !t.take(r) {
-			continue
+		if t.See(r) {
+			take(r)
 		}
-		for _, see := range t.facts.OnRequest {
-			see(r)
-		}
-		take(r)
 	}
+}
+
+// See counts a request, and says whether it was due under load. Read does so with all requests of a record.
+func (t *Stats) See(r *history.Request) bool {
+	if !t.take(r) {
+		return false
+	}
+	for _, see := range t.facts.OnRequest {
+		see(r)
+	}
+	return true
+}
+
+// Whole reports rows that are missing in the record, or that could not be counted.
+func (t *Stats) Whole() (d verdict.Missing) {
+	if t.beyond {
+		d.Add("the record has more than %d workers or %d lanes", MaxWorkers, MaxLanes)
+	}
+	if t.odd != "" {
+		d.Add("%s", t.odd)
+	}
+	return append(d, t.complete()...)
 }

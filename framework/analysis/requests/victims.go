@@ -23,6 +23,7 @@ type victims struct {
 	all    []*victim
 	byName map[string]*answering // all pods of the watches
 	fronts map[history.Lane]*history.Front
+	clock  history.Offset // how far the times of requests may be off
 }
 
 // answering is a pod by the name that requests have.
@@ -60,7 +61,7 @@ func JustBefore(sent, at history.Offset, window time.Duration) bool {
 }
 
 func newVictims(f *evidence.Run) *victims {
-	s := &victims{byName: make(map[string]*answering), fronts: f.Record.Fronts()}
+	s := &victims{byName: make(map[string]*answering), fronts: f.Record.Fronts(), clock: f.ClockError()}
 	workloads := f.Selectors()
 	for _, e := range f.Record.Events {
 		if e.Pod == nil || s.byName[e.Pod.Name] != nil {
@@ -110,7 +111,7 @@ func (s *victims) find(f *evidence.Run, i int) {
 			t.at = at
 		}
 		t.idle = idle(f, name, t.at-1)
-		if len(s.fronts) > 0 {
+		if len(s.fronts) > 0 || f.Record.Header.Recorded != nil {
 			t.services = servicesOf(f, name, t.at-1)
 		}
 		known.taken = append(known.taken, t)
@@ -136,7 +137,7 @@ func idle(f *evidence.Run, name string, at history.Offset) bool {
 // take counts a request that was sent.
 func (s *victims) take(r *history.Request) {
 	for _, t := range s.all {
-		if JustBefore(r.Sent, t.at, victimWindow) {
+		if JustBefore(r.Sent+s.clock, t.at, victimWindow) {
 			t.sent.count(r.Lane)
 		}
 	}
@@ -153,7 +154,7 @@ func (s *victims) take(r *history.Request) {
 	}
 	known.answered = true
 	for _, t := range known.taken {
-		if JustBefore(r.Sent, t.at, victimWindow) {
+		if JustBefore(r.Sent+s.clock, t.at, victimWindow) {
 			t.answers.count(r.Lane)
 		}
 	}
@@ -261,6 +262,28 @@ func (t *Stats) reached(lanes []history.Lane, which func(flow) bool) (d verdict.
 			continue
 		}
 		d.Add("%s, which %s took, answered no request on %s in the %s before the fault", one.victims[0].pod, one.fault.Name, one.lane, victimWindow)
+	}
+	return d
+}
+
+// Met says whether a fault took a pod that requests on these lanes came to, or may have come to through a front.
+func (t *Stats) Met(lanes []history.Lane) bool {
+	return slices.ContainsFunc(t.flows(lanes), func(one flow) bool { return one.answers > 0 || one.through > 0 })
+}
+
+// Unmet reports faults that took endpoints of some Services, written as namespace/name, behind which the requests end, although nothing
+// shows that requests came to any of them.
+func (t *Stats) Unmet(services []string) (d verdict.Missing) {
+	for i := range t.facts.Faults {
+		for _, v := range t.victims.all {
+			behind := slices.ContainsFunc(v.services, func(name string) bool {
+				return slices.ContainsFunc(services, func(s string) bool { return strings.HasSuffix(s, "/"+name) })
+			})
+			if v.fault == i && !v.idle && behind {
+				d.Add("%s took %s, and nothing shows that requests came to it", t.facts.Faults[i].Name, v.pod)
+				break
+			}
+		}
 	}
 	return d
 }

@@ -34,7 +34,7 @@ func (s *victims) takeThrough(r *history.Request) {
 		return
 	}
 	for _, t := range s.all {
-		if t.behind(front) && JustBefore(r.Sent, t.at, victimWindow) {
+		if t.behind(front) && JustBefore(r.Sent+s.clock, t.at, victimWindow) {
 			t.through.count(r.Lane)
 		}
 	}

@@ -19,41 +19,48 @@ type Cause string
 //
 // Source: https://kubernetes.io/docs/concepts/workloads/pods/disruptions/#pod-disruption-conditions
 const (
-	byScheduler    Cause = "scheduler"    // it bound a pod
-	bySpec         Cause = "nodeName"     // a pod was created with a node in its spec, without the scheduler
-	byScaleDown    Cause = "scaleDown"    // a surplus pod was deleted
-	byRollout      Cause = "rollout"      // a pod of an old revision was deleted
+	ByScheduler    Cause = "scheduler"    // it bound a pod
+	BySpec         Cause = "nodeName"     // a pod was created with a node in its spec, without the scheduler
+	ByScaleDown    Cause = "scaleDown"    // a surplus pod was deleted
+	ByRollout      Cause = "rollout"      // a pod of an old revision was deleted
 	ByLostNode     Cause = "lostNode"     // a node was lost or is back, or its pods were deleted because it is lost
-	byClosedNode   Cause = "closedNode"   // a node was cordoned, tainted, uncordoned or untainted
-	byNewNode      Cause = "newNode"      // a node was added
-	byRelabelling  Cause = "relabelling"  // a node or a pod got other labels
-	byEviction     Cause = "eviction"     // through the eviction API
-	byKubelet      Cause = "kubelet"      // evicted, under pressure
-	byPreemption   Cause = "preemption"   // for a pod of higher priority
-	byTaintManager Cause = "taintManager" // evicted from a node that is not lost
-	byDeletion     Cause = "deletion"     // by another client
-	byUnknown      Cause = "unknown"      // by another client, or by its controller, whose Event was lost
-	byEnding       Cause = "ending"       // a pod ended by itself
+	ByClosedNode   Cause = "closedNode"   // a node was cordoned, tainted, uncordoned or untainted
+	ByNewNode      Cause = "newNode"      // a node was added
+	ByRelabelling  Cause = "relabelling"  // a node or a pod got other labels
+	ByEviction     Cause = "eviction"     // through the eviction API
+	ByKubelet      Cause = "kubelet"      // evicted, under pressure
+	ByPreemption   Cause = "preemption"   // for a pod of higher priority
+	ByTaintManager Cause = "taintManager" // evicted from a node that is not lost
+	ByDeletion     Cause = "deletion"     // by another client
+	ByUnknown      Cause = "unknown"      // by another client, or by its controller, whose Event was lost
+	ByEnding       Cause = "ending"       // a pod ended by itself
 )
 
-// controllersDeleted returns the pods that a ReplicaSet or StatefulSet deleted, according to its Kubernetes Events:
-// "Deleted pod: backend-1", "delete Pod backend-1 in StatefulSet backend successful".
+// controllersDeleted returns the pods that a ReplicaSet or StatefulSet deleted, according to its Kubernetes Events.
 func controllersDeleted(run history.Run) map[history.Key]bool {
 	deleted := make(map[history.Key]bool)
 	for _, e := range run.Events {
-		n := e.KubeNote
-		if n == nil || n.Reason != "SuccessfulDelete" {
+		if e.KubeNote == nil {
 			continue
 		}
-		name, ok := strings.CutPrefix(n.Message, "Deleted pod: ")
-		if rest, is := strings.CutPrefix(n.Message, "delete Pod "); is {
-			name, _, ok = strings.Cut(rest, " ")
-		}
-		if ok {
-			deleted[history.Key{Namespace: n.Namespace, Name: name}] = true
+		if pod, ok := DeletedPod(e.KubeNote); ok {
+			deleted[history.Key{Namespace: e.KubeNote.Namespace, Name: pod}] = true
 		}
 	}
 	return deleted
+}
+
+// DeletedPod is the pod of which a controller's Kubernetes Event says that the controller deleted it: "Deleted pod: backend-1",
+// "delete Pod backend-1 in StatefulSet backend successful".
+func DeletedPod(n *history.KubeNote) (pod string, ok bool) {
+	if n.Reason != "SuccessfulDelete" {
+		return "", false
+	}
+	if rest, is := strings.CutPrefix(n.Message, "delete Pod "); is {
+		pod, _, ok = strings.Cut(rest, " ")
+		return pod, ok
+	}
+	return strings.CutPrefix(n.Message, "Deleted pod: ")
 }
 
 // explainPod says why a pod now counts for the skew, or no longer does.
@@ -67,11 +74,11 @@ func (l *SkewLedger) explainPod(c *SkewChange, was beforeEvent, p history.Pod) {
 	counted := was.pod != nil && stays(*was.pod)
 	switch {
 	case !counted && was.pod == nil && p.Change == history.Added:
-		c.cause, c.words = bySpec, fmt.Sprintf("%s was made for %s", p.Name, here)
+		c.cause, c.words = BySpec, fmt.Sprintf("%s was made for %s", p.Name, here)
 	case !counted:
-		c.cause, c.words = byScheduler, fmt.Sprintf("%s was bound to %s", p.Name, here)
+		c.cause, c.words = ByScheduler, fmt.Sprintf("%s was bound to %s", p.Name, here)
 	case !gone && stays(p):
-		c.cause, c.words = byRelabelling, fmt.Sprintf("%s on %s was relabelled", p.Name, here)
+		c.cause, c.words = ByRelabelling, fmt.Sprintf("%s on %s was relabelled", p.Name, here)
 	default:
 		var by string
 		c.cause, by = l.Left(c.at, p)
@@ -85,37 +92,37 @@ func (l *SkewLedger) Left(at history.Offset, p history.Pod) (Cause, string) {
 	lost := !there || node.Ready != "True"
 	switch p.Disruption {
 	case evidence.EvictionReason:
-		return byEviction, "by an eviction through the API"
+		return ByEviction, "by an eviction through the API"
 	case "DeletionByTaintManager":
 		if lost {
 			return ByLostNode, "with its node, which was lost"
 		}
-		return byTaintManager, "by the taint manager"
+		return ByTaintManager, "by the taint manager"
 	case "DeletionByPodGC":
 		return ByLostNode, "with its node, which was lost"
 	case "PreemptionByScheduler":
-		return byPreemption, "by preemption"
+		return ByPreemption, "by preemption"
 	case "TerminationByKubelet":
-		return byKubelet, "by its kubelet's eviction"
+		return ByKubelet, "by its kubelet's eviction"
 	}
 	if p.Change != history.Deleted && !p.Deleting {
-		return byEnding, "when it ended as " + p.Phase
+		return ByEnding, "when it ended as " + p.Phase
 	}
-	key, known := l.of(p)
+	key, known := l.Of(p)
 	controller := l.deleted[history.Key{Namespace: p.Namespace, Name: p.Name}]
 	wanted, surplus := l.surplus(at, key)
 	switch {
 	case known && l.superseded(at, key, p):
-		return byRollout, "by the rollout"
+		return ByRollout, "by the rollout"
 	case known && (controller || surplus):
-		return byScaleDown, "by the scale-down to " + prose.Count(wanted, "replica")
+		return ByScaleDown, "by the scale-down to " + prose.Count(wanted, "replica")
 	case !there:
 		return ByLostNode, "after its node was deleted"
 	}
 	if l.facts.EventsMissing(at) {
-		return byUnknown, "by a deletion, or by its controller: what Kubernetes said of it was lost, as the watch of events was blind"
+		return ByUnknown, "by a deletion, or by its controller: what Kubernetes said of it was lost, as the watch of events was blind"
 	}
-	return byDeletion, "by a deletion"
+	return ByDeletion, "by a deletion"
 }
 
 // superseded reports whether the newest pods, the last one created before or the next one after, are of another revision.
@@ -158,16 +165,16 @@ func (l *SkewLedger) explainNode(c *SkewChange, was beforeEvent, n history.Node)
 	case gone:
 		c.cause, c.words = ByLostNode, here+" was deleted"
 	case was.node == nil && !l.known[n.Name]:
-		c.cause, c.words = byNewNode, here+" is new"
+		c.cause, c.words = ByNewNode, here+" is new"
 	case was.node != nil && closed(*was.node) == why:
-		c.cause, c.words = byRelabelling, here+" was relabelled"
+		c.cause, c.words = ByRelabelling, here+" was relabelled"
 	case why == "lost":
 		c.cause, c.words = ByLostNode, here+" was lost"
 	case why != "":
-		c.cause, c.words = byClosedNode, here+" was "+why
+		c.cause, c.words = ByClosedNode, here+" was "+why
 	case l.lost[n.Name]:
 		c.cause, c.words = ByLostNode, here+" is back, which was lost"
 	default:
-		c.cause, c.words = byClosedNode, here+" takes pods again, which was closed"
+		c.cause, c.words = ByClosedNode, here+" takes pods again, which was closed"
 	}
 }

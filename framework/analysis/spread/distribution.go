@@ -203,7 +203,7 @@ func (l *Distributions) Blame(ledger *SkewLedger, allowed int) {
 			continue
 		}
 		p.decisive = ledger.decisive(p.At, allowed)
-		if p.Why == chosenByScheduler && p.decisive != nil && p.decisive.cause != byScheduler {
+		if p.Why == chosenByScheduler && p.decisive != nil && p.decisive.cause != ByScheduler {
 			p.Why = "brought about when " + p.decisive.words
 		}
 	}

@@ -134,15 +134,15 @@ func (l *SkewLedger) survey(events []history.Event) {
 	for _, e := range events {
 		if p := e.Pod; p != nil && p.Change == history.Added && !seen[p.UID] {
 			seen[p.UID] = true
-			if key, ok := l.of(*p); ok {
+			if key, ok := l.Of(*p); ok {
 				l.revisions[key] = append(l.revisions[key], revisionSeen{e.T, revisionOf(*p)})
 			}
 		}
 	}
 }
 
-// of returns the workload that owns a pod.
-func (l *SkewLedger) of(p history.Pod) (history.Key, bool) {
+// Of returns the workload that owns a pod.
+func (l *SkewLedger) Of(p history.Pod) (history.Key, bool) {
 	for _, key := range l.keys {
 		if of := l.selectors[key]; key.Namespace == p.Namespace && len(of) > 0 && history.Selects(of, p.Labels) {
 			return key, true
@@ -175,7 +175,7 @@ func (l *SkewLedger) take(e history.Event) {
 	case e.Node != nil:
 		l.explainNode(c, was, *e.Node)
 	default:
-		c.cause, c.words = byRollout, e.Workload.Name+" chooses its nodes or pods differently"
+		c.cause, c.words = ByRollout, e.Workload.Name+" chooses its nodes or pods differently"
 	}
 	l.noteNode(e)
 	l.changes = append(l.changes, c)

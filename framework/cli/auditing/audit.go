@@ -12,9 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 
-	"github.com/holdfast-ha/holdfast/framework/appclone"
+	"github.com/holdfast-ha/holdfast/clusters/existing"
 	"github.com/holdfast-ha/holdfast/framework/audit"
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
 	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
@@ -23,9 +22,9 @@ import (
 
 // auditFlags are the flags of `holdfast audit`.
 type auditFlags struct {
-	kubeconfig, context string
-	scope               audit.Scope
-	output, failOn      string
+	cluster        *existing.Flags
+	scope          audit.Scope
+	output, failOn string
 	patrolFlags
 }
 
@@ -34,7 +33,7 @@ var severities = map[string]audit.Severity{"error": audit.Error, "warning": audi
 
 // Command is the command `holdfast audit`.
 func Command(version string) *cobra.Command {
-	var f auditFlags
+	f := auditFlags{cluster: terminal.ClusterFlags()}
 	cmd := &cobra.Command{
 		Use:   "audit",
 		Short: "List the single points of failure of a cluster's workloads, with patches",
@@ -75,8 +74,7 @@ Rules:
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "path to a kubeconfig; default: as kubectl finds it")
-	flags.StringVar(&f.context, "context", "", "context of the kubeconfig; default: its current context")
+	f.cluster.Add(flags)
 	flags.StringSliceVarP(&f.scope.Namespaces, "namespace", "n", nil, "only this namespace, or these; default: all but kube-*")
 	flags.BoolVar(&f.scope.System, "system", false, "include Kubernetes' own namespaces (kube-*)")
 	flags.StringVarP(&f.output, "output", "o", "table", "table, json or sarif")
@@ -112,17 +110,17 @@ func (f auditFlags) validate() error {
 }
 
 func (f auditFlags) run(cmd *cobra.Command, version string) error {
-	config, err := f.config()
+	way, err := f.cluster.Open()
 	if err != nil {
 		return err
 	}
-	client, err := kubernetes.NewForConfig(reading(config))
+	client, err := kubernetes.NewForConfig(reading(way))
 	if err != nil {
 		return err
 	}
 	cluster, err := audit.Read(cmd.Context(), client, f.scope)
 	if err != nil {
-		return err
+		return way.Explain(err)
 	}
 	report := audit.Audit(cluster, audit.Options{Skip: f.scope.Skip, Kubectl: f.kubectl()})
 	if err := writers[f.output](cmd.OutOrStdout(), report, version); err != nil {
@@ -131,21 +129,9 @@ func (f auditFlags) run(cmd *cobra.Command, version string) error {
 	return f.outcome(report)
 }
 
-// config connects to the cluster that kubectl would use; in a pod without a kubeconfig, to the pod's own.
-func (f auditFlags) config() (*rest.Config, error) {
-	rules := clientcmd.NewDefaultClientConfigLoadingRules()
-	rules.ExplicitPath = f.kubeconfig
-	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: f.context}).ClientConfig()
-	if err != nil {
-		return nil, fmt.Errorf("read the kubeconfig: %w", err)
-	}
-	config.QPS, config.Burst = 50, 100 // enough for dozens of pages in a row
-	return config, nil
-}
-
-// reading is a copy of a configuration whose clients cannot write. They ask for Protobuf, which costs a third of JSON to read.
-func reading(config *rest.Config) *rest.Config {
-	config = appclone.ReadOnly(config)
+// reading is a configuration whose clients cannot write. They ask for Protobuf, which costs a third of JSON to read.
+func reading(way *existing.Access) *rest.Config {
+	config := way.ReadOnly()
 	config.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
 	return config
 }
@@ -153,10 +139,11 @@ func reading(config *rest.Config) *rest.Config {
 // kubectl is the kubectl command for the same cluster.
 func (f auditFlags) kubectl() string {
 	command := "kubectl"
-	for _, flag := range []struct{ name, value string }{{"kubeconfig", f.kubeconfig}, {"context", f.context}} {
-		if flag.value != "" {
-			command += " --" + flag.name + " " + audit.Quote(flag.value)
+	for _, word := range f.cluster.Words() {
+		if !strings.HasPrefix(word, "--") {
+			word = audit.Quote(word)
 		}
+		command += " " + word
 	}
 	return command
 }

@@ -126,17 +126,17 @@ func (f auditFlags) validateNumbers() error {
 
 // runPatrol serves until the command is told to end.
 func (f auditFlags) runPatrol(cmd *cobra.Command, version string) error {
-	config, err := f.config()
+	way, err := f.cluster.Open()
 	if err != nil {
 		return err
 	}
-	reader, err := kubernetes.NewForConfig(reading(config))
+	reader, err := kubernetes.NewForConfig(reading(way))
 	if err != nil {
 		return err
 	}
 	o := patrol.Options{Reader: reader, Scope: f.scope, Every: f.every, MostSeries: f.mostSeries, Version: version}
 	if f.events {
-		writer, err := kubernetes.NewForConfig(patrol.OnlyEvents(config))
+		writer, err := kubernetes.NewForConfig(patrol.OnlyEvents(way.Config()))
 		if err != nil {
 			return err
 		}

@@ -34,8 +34,9 @@ broken before. 2 is a crash.`
 // used wrongly.
 func AfterSignal(ctx context.Context, err error) error {
 	var by interrupt.Signal
+	var last final
 	code := Code(err)
-	if !errors.As(context.Cause(ctx), &by) || code != Failed && code != Unknown {
+	if !errors.As(context.Cause(ctx), &by) || code != Failed && code != Unknown || errors.As(err, &last) {
 		return err // or the run has the signal's code already, see CutShort
 	}
 	return codeError{128 + int(by.By), fmt.Errorf("%w: %w", by, err)}
@@ -43,6 +44,18 @@ func AfterSignal(ctx context.Context, err error) error {
 
 // With is an error with an exit code.
 func With(code int, err error) error { return codeError{code, err} }
+
+// Final is an error that keeps its exit code although a signal ended the command: for commands that a signal ends as it should.
+func Final(err error) error {
+	if err == nil {
+		return nil
+	}
+	return final{err}
+}
+
+type final struct{ error }
+
+func (f final) Unwrap() error { return f.error }
 
 // codeError is an error with an exit code.
 type codeError struct {

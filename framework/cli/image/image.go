@@ -20,18 +20,18 @@ import (
 func Command() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "image",
-		Short:   "Get the image that the nodes run",
+		Short:   "Get the image that the nodes run, or that of holdfast itself",
 		Long:    "image gets a kindest/node image, or builds its equivalent where no container registry answers.",
 		Example: "  holdfast image build\n  holdfast image build --kubernetes v1.36.3\n  holdfast image versions",
 		Args:    terminal.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return exit.Usage(errors.New("say what to do: get, build, balancer, list, remove, clear-cache or versions; see 'holdfast image --help'"))
+			return exit.Usage(errors.New("say what to do: get, build, balancer, list, remove, clear-cache, versions or save; see 'holdfast image --help'"))
 		},
 	}
 	cmd.AddCommand(
 		refCommand("get", "Find, pull or build the image, as run and up do", nodeimage.Ensure),
 		refCommand("build", "Build the image from Debian packages and Go modules, whether or not a registry has it", nodeimage.Build),
-		balancerCommand(), listCommand(), removeCommand(), clearCacheCommand(), versionsCommand(),
+		balancerCommand(), listCommand(), removeCommand(), clearCacheCommand(), versionsCommand(), saveCommand(),
 	)
 	return cmd
 }

@@ -9,14 +9,14 @@ func copyPayloads(events []history.Event) {
 		e := &events[i]
 		e.Header, e.Phase, e.Fault = clone(e.Header), clone(e.Phase), clone(e.Fault)
 		e.Step = clone(e.Step)
-		e.Pod, e.Node, e.Workload = clone(e.Pod), clone(e.Node), clone(e.Workload)
+		e.Pod, e.Node, e.Workload, e.Server = clone(e.Pod), clone(e.Node), clone(e.Workload), clone(e.Server)
 		e.Slice, e.Budget, e.Eviction = clone(e.Slice), clone(e.Budget), clone(e.Eviction)
 		e.Audit, e.Admission, e.Warning = clone(e.Audit), clone(e.Admission), clone(e.Warning)
 		e.KubeNote, e.Gap, e.Clock = clone(e.KubeNote), clone(e.Gap), clone(e.Clock)
 		e.Noise, e.Echo, e.Gateway = clone(e.Noise), clone(e.Echo), clone(e.Gateway)
-		e.Reach = clone(e.Reach)
+		e.Reach, e.Share = clone(e.Reach), clone(e.Share)
 		e.Load, e.Segment, e.Trouble = clone(e.Load), clone(e.Segment), clone(e.Trouble)
-		e.End = clone(e.End)
+		e.End, e.Resumed = clone(e.End), clone(e.Resumed)
 	}
 }
 

@@ -113,6 +113,30 @@ func (b *Builder) FailReading(err error) *Builder {
 	return b
 }
 
+// Share divides the requests added so far among workers, worker-0 and so on: each sends the hits k with k mod workers = its number.
+func (b *Builder) Share(workers int) *Builder {
+	starts := make(map[history.Lane]*history.LaneStart)
+	var lanes []history.LaneStart
+	b.EditRequests(func(r *history.Request) {
+		r.Worker = fmt.Sprintf("worker-%d", r.Seq%uint64(workers))
+		if s := starts[r.Lane]; s == nil || r.Due < s.Start {
+			starts[r.Lane] = &history.LaneStart{Lane: r.Lane, Start: r.Due}
+		}
+	})
+	for _, planned := range b.header.Plan.Lanes {
+		if s := starts[planned.Lane]; s != nil {
+			s.RatePerSecond = planned.RatePerSecond
+			lanes = append(lanes, *s)
+		}
+	}
+	for i := range workers {
+		b.Event(history.Event{T: lanes[0].Start - 300*time.Millisecond, Share: &history.LoadShare{
+			Worker: fmt.Sprintf("worker-%d", i), Share: history.Share{Index: i, Workers: workers}, Lanes: lanes,
+		}})
+	}
+	return b
+}
+
 // WithoutTotals prevents Run from adding Clock and LoadTotals, for tests that add their own or none.
 func (b *Builder) WithoutTotals() *Builder {
 	b.totals = false

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -86,7 +87,7 @@ func oursPerRequest(b *testing.B, target string, rate int) float64 {
 	if err != nil {
 		b.Fatal(err)
 	}
-	session, err := Start(b.Context(), http.DefaultClient, worker.url, plan, sink)
+	session, err := Start(b.Context(), http.DefaultClient, []Worker{{URL: worker.url}}, plan, sink)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -100,7 +101,7 @@ func oursPerRequest(b *testing.B, target string, rate int) float64 {
 		b.Fatal(err)
 	}
 	t := session.Totals()
-	lane := session.Status().Lanes[0]
+	lane := session.Statuses()[0].Lanes[0]
 	b.Logf("holdfast: sent %d, unsent %d, failed %d, lag p50 %s p99 %s max %s",
 		t.Sent, t.Unsent, t.Failed, lane.LagP50, lane.LagP99, lane.LagMax)
 	return perRequest(b, "holdfast", worker.stop(b), t.Sent-t.Failed, rate)
@@ -170,7 +171,7 @@ type role struct {
 	command *exec.Cmd
 }
 
-func startRole(b *testing.B, name string) *role {
+func startRole(b testing.TB, name string) *role {
 	b.Helper()
 	command := exec.Command(os.Args[0])
 	command.Env = append(os.Environ(), roleVariable+"="+name)
@@ -197,9 +198,9 @@ func startRole(b *testing.B, name string) *role {
 }
 
 // stop ends the process and returns its CPU time in microseconds.
-func (r *role) stop(b *testing.B) float64 {
+func (r *role) stop(b testing.TB) float64 {
 	b.Helper()
-	if err := r.command.Process.Signal(syscall.SIGTERM); err != nil {
+	if err := r.command.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		b.Error(err)
 	}
 	if err := r.command.Wait(); err != nil {

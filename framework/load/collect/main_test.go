@@ -1,7 +1,9 @@
 package collect
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"net"
@@ -15,6 +17,12 @@ import (
 
 // roleVariable makes the test binary run as a role of a benchmark in a separate process, whose CPU time can be measured.
 const roleVariable = "HOLDFAST_LOAD_TEST_ROLE"
+
+// nameVariable is the name of a worker, and targetVariable the URL of what a role asks.
+const (
+	nameVariable   = "HOLDFAST_LOAD_TEST_NAME"
+	targetVariable = "HOLDFAST_LOAD_TEST_TARGET"
+)
 
 func TestMain(m *testing.M) {
 	role := os.Getenv(roleVariable)
@@ -38,9 +46,27 @@ func playRole(role string) error {
 	if err != nil {
 		return err
 	}
+	switch role {
+	case "simulated":
+		s, err := simulationOf()
+		if err != nil {
+			return err
+		}
+		return serveSimulated(ctx, l, s)
+	case "harness":
+		s, err := simulationOf()
+		if err != nil {
+			return err
+		}
+		cost, err := harness(ctx, os.Getenv(targetVariable), s)
+		if err != nil {
+			return err
+		}
+		return json.NewEncoder(os.Stdout).Encode(cost)
+	}
 	fmt.Println("http://" + l.Addr().String())
 	if role == "worker" {
-		return RunWorker(ctx, WorkerOptions{Name: "bench", Listener: l, Log: slog.New(slog.DiscardHandler)})
+		return RunWorker(ctx, WorkerOptions{Name: cmp.Or(os.Getenv(nameVariable), "bench"), Listener: l, Log: slog.New(slog.DiscardHandler)})
 	}
 	s := newServer(controlTarget("target"))
 	context.AfterFunc(ctx, func() { _ = s.Close() })

@@ -88,7 +88,7 @@ func realPlan(target string) load.Plan {
 func play(t *testing.T, plan load.Plan, during func(*Session)) recorded {
 	t.Helper()
 	sink, reopen := newRecord(t)
-	s, err := Start(t.Context(), http.DefaultClient, startWorker(t), plan, sink)
+	s, err := Start(t.Context(), http.DefaultClient, []Worker{{URL: startWorker(t)}}, plan, sink)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +96,7 @@ func play(t *testing.T, plan load.Plan, during func(*Session)) recorded {
 	if err := s.Stop(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if status := s.Status(); status.Lanes[0].LagMax <= 0 || status.Lanes[0].LagP50 > status.Lanes[0].LagP99 {
+	if status := s.Statuses()[0]; status.Lanes[0].LagMax <= 0 || status.Lanes[0].LagP50 > status.Lanes[0].LagP99 {
 		t.Errorf("lag: %+v", status.Lanes[0])
 	}
 	got := read(t, reopen())

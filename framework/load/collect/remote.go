@@ -10,6 +10,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -30,6 +31,10 @@ const (
 	// missLimit is how many 404s in a row from the API server mean that the worker's pod is gone: some ten seconds of them. A
 	// starting API server may return 404 for a moment.
 	missLimit = 10
+	// askAfter is how many calls in a row must fail before somebody is asked whether the worker's pod has ended.
+	askAfter = 4
+	// minRowBytes is less than any row has.
+	minRowBytes = 64
 	// maxAnswerBytes bounds an answer, and an unpacked segment: the largest has two seconds of load.MaxRate on each lane.
 	maxAnswerBytes = 256 << 20
 )
@@ -37,10 +42,20 @@ const (
 // ErrWorkerGone means that the worker and all rows that were not collected are lost.
 var ErrWorkerGone = errors.New("the load worker is gone")
 
+// Worker is a load worker, as the harness reaches it.
+type Worker struct {
+	// URL of its API, possibly through a proxy that is away for minutes.
+	URL string
+	// Gone says why the worker will never answer again, such as a pod that has ended; empty: nothing is known of it. It is asked when
+	// calls have failed. nil: only the answers to calls tell.
+	Gone func(ctx context.Context) (why string)
+}
+
 // remote is the harness's client of a worker, over a network that may be down for minutes.
 type remote struct {
 	client     *http.Client
 	base       string
+	gone       func(ctx context.Context) string
 	instance   string       // of the worker's process, once known
 	lastAnswer atomic.Int64 // when it last answered, in nanoseconds on the harness's clock
 	now        func() history.Offset
@@ -72,7 +87,7 @@ func (r *refusal) Error() string {
 // error and how long it tried when the context ends.
 func (r *remote) retry(ctx context.Context, method, path string, body []byte) (reply, error) {
 	began, misses := r.now(), 0
-	for pause := firstBackoff; ; pause = min(2*pause, maxBackoff) {
+	for pause, failed := firstBackoff, 1; ; pause, failed = min(2*pause, maxBackoff), failed+1 {
 		got, err := r.call(ctx, method, path, body)
 		if err == nil || errors.Is(err, ErrWorkerGone) {
 			return got, err
@@ -88,6 +103,11 @@ func (r *remote) retry(ctx context.Context, method, path string, body []byte) (r
 		}
 		if misses == missLimit {
 			return reply{}, fmt.Errorf("%w: its pod was not found %d times in a row: %w", ErrWorkerGone, misses, err)
+		}
+		if failed >= askAfter && r.gone != nil {
+			if why := r.gone(ctx); why != "" {
+				return reply{}, fmt.Errorf("%w: %s", ErrWorkerGone, why)
+			}
 		}
 		if waitErr := poll.Pass(ctx, pause); waitErr != nil {
 			return reply{}, fmt.Errorf("tried for %s: %w (%w)", (r.now() - began).Round(time.Millisecond), err, waitErr)
@@ -151,15 +171,16 @@ func (r *remote) ask(ctx context.Context, method, path string, body []byte, to a
 // planQuery returns the query that names the plan.
 func planQuery(plan string) string { return "?plan=" + url.QueryEscape(plan) }
 
-// rows gets a segment's rows, on the worker's clock. A truncated answer is an error: gzip has a checksum, and the rows are
-// counted.
-func (r *remote) rows(ctx context.Context, plan string, s Segment) ([]history.Request, error) {
-	path := "/segments/" + strconv.Itoa(s.N) + planQuery(plan)
-	got, err := r.retry(ctx, http.MethodGet, path, nil)
-	if err != nil {
-		return nil, err
-	}
-	rows, err := unpack(got.body)
+// segment gets a segment's rows as they are packed.
+func (r *remote) segment(ctx context.Context, plan string, n int) ([]byte, error) {
+	got, err := r.retry(ctx, http.MethodGet, "/segments/"+strconv.Itoa(n)+planQuery(plan), nil)
+	return got.body, err
+}
+
+// rowsIn unpacks a segment's rows, on the worker's clock, into the room that there is. A truncated segment is an error: gzip has a
+// checksum, and the rows are counted.
+func rowsIn(packed []byte, s Segment, room []history.Request) ([]history.Request, error) {
+	rows, err := unpack(packed, slices.Grow(room, min(s.Rows, maxAnswerBytes/minRowBytes)))
 	if err == nil && len(rows) != s.Rows {
 		err = fmt.Errorf("it has %d rows, want %d", len(rows), s.Rows)
 	}
@@ -169,7 +190,7 @@ func (r *remote) rows(ctx context.Context, plan string, s Segment) ([]history.Re
 	return rows, nil
 }
 
-func unpack(packed []byte) ([]history.Request, error) {
+func unpack(packed []byte, rows []history.Request) ([]history.Request, error) {
 	unpacker, err := gzip.NewReader(bytes.NewReader(packed))
 	if err != nil {
 		return nil, err
@@ -178,7 +199,6 @@ func unpack(packed []byte) ([]history.Request, error) {
 	if err != nil {
 		return nil, err
 	}
-	var rows []history.Request
 	for row, err := range history.DecodeRequests(csv) {
 		if err != nil {
 			return nil, err

@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"fmt"
 	"io"
+	"os"
 	"runtime"
 	"slices"
 	"sync"
@@ -23,17 +24,24 @@ const (
 )
 
 // segmentStore keeps closed segments, numbered from 1, until they are collected. Their content is package history's CSV, packed by
-// gzip, whose checksum shows a reader that it is complete.
+// gzip, whose checksum shows a reader that it is complete. Segments that memory has no room for are on disk.
 type segmentStore struct {
+	spill   Spill
+	spilled func(rows int) // told of rows that are on disk; nil: nobody is
+
 	mu       sync.Mutex
 	last     int // number of the last segment
 	segments []segment
+	inMemory int64 // bytes
+	inFiles  int64
 	packer   *gzip.Writer // used by Put, which is not called concurrently
 }
 
 type segment struct {
 	Segment
 	packed []byte
+	file   string          // where it is, if it is on disk
+	bytes  int64           // its size there
 	unsent load.UnsentRows // if N > 0, the rows are generated when they are read
 }
 
@@ -51,8 +59,24 @@ func (s *segmentStore) Put(csv []byte, rows int) error {
 	if err := packTo(s.packer, csv); err != nil {
 		return fmt.Errorf("pack segment: %w", err)
 	}
-	s.add(segment{Segment: Segment{Rows: rows}, packed: bytes.Clone(to.Bytes())})
+	s.keep(segment{Segment: Segment{Rows: rows}, packed: bytes.Clone(to.Bytes())})
 	return nil
+}
+
+// keep adds a segment in memory, or on disk if memory has no room for it. If the disk has no room either, it stays in memory: then the
+// worker's limit of rows ends the load, and each hit that is not sent is recorded as such.
+func (s *segmentStore) keep(one segment) {
+	s.mu.Lock()
+	memory, files, number := s.inMemory, s.inFiles, s.last+1
+	s.mu.Unlock()
+	file, size := s.spill.write(number, one.packed, memory, files)
+	if file != "" {
+		one.packed, one.file, one.bytes = nil, file, size
+	}
+	s.add(one)
+	if file != "" && s.spilled != nil {
+		s.spilled(one.Rows)
+	}
 }
 
 func packTo(packer *gzip.Writer, csv []byte) error {
@@ -68,11 +92,9 @@ func packTo(packer *gzip.Writer, csv []byte) error {
 // PutUnsent implements load.Segments. It makes segments of at most maxUnsentRows.
 func (s *segmentStore) PutUnsent(whole load.UnsentRows) {
 	for whole.N > 0 {
-		part := whole
-		part.N = min(whole.N, maxUnsentRows)
+		var part load.UnsentRows
+		part, whole = whole.Cut(maxUnsentRows)
 		s.add(segment{Segment: Segment{Rows: int(part.N)}, unsent: part})
-		whole.First += part.N
-		whole.N -= part.N
 	}
 }
 
@@ -81,6 +103,7 @@ func (s *segmentStore) add(one segment) {
 	defer s.mu.Unlock()
 	s.last++
 	one.N = s.last
+	s.inMemory, s.inFiles = s.inMemory+int64(len(one.packed)), s.inFiles+one.bytes
 	s.segments = append(s.segments, one)
 }
 
@@ -101,31 +124,46 @@ func (s *segmentStore) after(n int) []Segment {
 func (s *segmentStore) get(n int) (segment, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	i := s.index(n)
+	i := slices.IndexFunc(s.segments, func(one segment) bool { return one.N == n })
 	if i < 0 {
 		return segment{}, false
 	}
 	return s.segments[i], true
 }
 
-func (s *segmentStore) index(n int) int {
-	return slices.IndexFunc(s.segments, func(one segment) bool { return one.N == n })
-}
-
-// remove drops a segment if it exists, and returns how many rows in memory that frees. Unsent rows were never in memory.
-func (s *segmentStore) remove(n int) (rows int) {
+// removeUpTo drops the segments up to a number, and returns how many rows in memory that frees. Unsent rows, and those on disk, were
+// not in memory.
+func (s *segmentStore) removeUpTo(n int) (rows int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	i := s.index(n)
-	if i < 0 {
-		return 0
+	kept := s.segments[:0]
+	for _, one := range s.segments {
+		switch {
+		case one.N > n:
+			kept = append(kept, one)
+			continue
+		case one.file != "":
+			s.spill.remove(one.file)
+		case one.unsent.N == 0:
+			rows += one.Rows
+		}
+		s.inMemory, s.inFiles = s.inMemory-int64(len(one.packed)), s.inFiles-one.bytes
 	}
-	one := s.segments[i]
-	s.segments = append(s.segments[:i:i], s.segments[i+1:]...)
-	if one.unsent.N > 0 {
-		return 0
+	clear(s.segments[len(kept):])
+	s.segments = kept
+	return rows
+}
+
+// onDisk is how many rows are on disk.
+func (s *segmentStore) onDisk() (rows int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, one := range s.segments {
+		if one.file != "" {
+			rows += one.Rows
+		}
 	}
-	return one.Rows
+	return rows
 }
 
 // empty reports whether all segments were collected.
@@ -133,6 +171,20 @@ func (s *segmentStore) empty() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.segments) == 0
+}
+
+// load reads a segment that is on disk.
+func (one *segment) load() (err error) {
+	if one.file == "" {
+		return nil
+	}
+	if one.packed, err = os.ReadFile(one.file); err != nil {
+		return err
+	}
+	if n := int64(len(one.packed)); n != one.bytes {
+		return fmt.Errorf("%s has %d bytes, and had %d", one.file, n, one.bytes)
+	}
+	return nil
 }
 
 // writeTo writes a segment's packed content.
@@ -144,8 +196,8 @@ func (one *segment) writeTo(w io.Writer) error {
 	packer := gzip.NewWriter(w)
 	encoder := history.NewEncoder()
 	buffer := encoder.AppendHeader(nil)
-	for k := one.unsent.First; k < one.unsent.First+one.unsent.N; k++ {
-		buffer = encoder.Append(buffer, one.unsent.Row(k))
+	for i := range one.unsent.N {
+		buffer = encoder.Append(buffer, one.unsent.Row(i))
 		if len(buffer) > packBytes {
 			if _, err := packer.Write(buffer); err != nil {
 				return err

@@ -33,9 +33,16 @@ type network struct {
 	// gone returns an answer that replaces the worker's at a moment; nil: the worker answers.
 	gone func(now time.Duration) *http.Response
 	base time.Time
+	// before is called before each call reaches the worker; nil: nothing is.
+	before func()
 }
 
 func (n *network) client() *http.Client { return &http.Client{Transport: loadtest.RoundTrip(n.carry)} }
+
+// startOne starts the load of the only worker.
+func startOne(ctx context.Context, n *network, plan load.Plan, sink Sink) (*Session, error) {
+	return Start(ctx, n.client(), []Worker{{URL: "http://api" + proxyPath + "/"}}, plan, sink)
+}
 
 // proxyPath is the API server's proxy path of a pod.
 const proxyPath = "/api/v1/namespaces/load/pods/load-0:8080/proxy"
@@ -54,6 +61,9 @@ func (n *network) carry(r *http.Request) (*http.Response, error) {
 	}
 	if n.d.N(100) < n.lost {
 		return nil, errAway
+	}
+	if n.before != nil {
+		n.before()
 	}
 	rw := httptest.NewRecorder()
 	http.StripPrefix(proxyPath, worker.api()).ServeHTTP(rw, r)
@@ -85,7 +95,7 @@ func away(from, to time.Duration) func(time.Duration) *http.Response {
 func fakeWorker(t *testing.T, server http.RoundTripper) *worker {
 	return &worker{
 		ctx: t.Context(), name: "w", instance: "first", base: time.Now(), control: "http://control/",
-		log: slog.New(slog.DiscardHandler), server: server,
+		log: slog.New(slog.DiscardHandler), server: server, collected: make(chan struct{}),
 	}
 }
 
@@ -117,6 +127,7 @@ type recorded struct {
 	rows    []history.Request
 	totals  []history.LoadTotals
 	clocks  []history.Clock
+	shares  []history.LoadShare
 	trouble []string
 }
 
@@ -133,6 +144,8 @@ func read(t *testing.T, run history.Run) recorded {
 		switch {
 		case e.Load != nil:
 			all.totals = append(all.totals, *e.Load)
+		case e.Share != nil:
+			all.shares = append(all.shares, *e.Share)
 		case e.Clock != nil:
 			all.clocks = append(all.clocks, *e.Clock)
 		case e.Trouble != nil:
@@ -174,7 +187,7 @@ func TestNothingIsLostOrDoubled(t *testing.T) {
 				w := fakeWorker(t, loadtest.Moody(d))
 				n := &network{worker: w, d: d, delay: time.Millisecond, lost: tt.lost, gone: tt.gone, base: time.Now()}
 				sink, reopen := newRecord(t)
-				s, err := Start(t.Context(), n.client(), "http://api"+proxyPath+"/", twoLanes(time.Hour), sink)
+				s, err := startOne(t.Context(), n, twoLanes(time.Hour), sink)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -184,7 +197,7 @@ func TestNothingIsLostOrDoubled(t *testing.T) {
 				}
 				got := read(t, reopen())
 				loadtest.CheckRows(t, got.rows, got.totals)
-				if len(got.totals) != 2 || got.totals[0].Planned < 1800 || len(got.clocks) != 2 || len(got.trouble) != 0 {
+				if len(got.totals) != 2 || got.totals[0].Planned < 1800 || len(got.clocks) < 3 || len(got.trouble) != 0 {
 					t.Errorf("totals %v, clocks %v, trouble %v", got.totals, got.clocks, got.trouble)
 				}
 				if left := len(w.current.segments.segments); left != 0 {
@@ -203,11 +216,11 @@ func TestRowsAreOnTheRunsClock(t *testing.T) {
 		w := fakeWorker(t, loadtest.Late(7*time.Millisecond))
 		time.Sleep(5 * time.Second)
 		n := &network{worker: w, d: loadtest.NewDice(1), delay: time.Millisecond}
-		s, err := Start(t.Context(), n.client(), "http://api"+proxyPath, twoLanes(time.Second), sink)
+		s, err := startOne(t.Context(), n, twoLanes(time.Second), sink)
 		if err != nil {
 			t.Fatal(err)
 		}
-		begun := sink.Now() - n.delay // the plan arrived one delay earlier
+		begun := sink.Now()
 		time.Sleep(3 * time.Second)
 		if err := s.Stop(t.Context()); err != nil {
 			t.Error(err)
@@ -240,7 +253,7 @@ func TestUnsentHasNoMoment(t *testing.T) {
 		sink, reopen := newRecord(t)
 		w := fakeWorker(t, loadtest.Late(0))
 		w.maxRows = 1
-		s, err := Start(t.Context(), (&network{worker: w, d: loadtest.NewDice(1)}).client(), "http://api"+proxyPath, twoLanes(time.Second), sink)
+		s, err := startOne(t.Context(), &network{worker: w, d: loadtest.NewDice(1)}, twoLanes(time.Second), sink)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -262,7 +275,7 @@ func TestTotalsWhileItRuns(t *testing.T) {
 			return answer, nil
 		})), d: loadtest.NewDice(1), base: time.Now(), gone: away(11*time.Second, 30*time.Second)}
 		sink, _ := newRecord(t)
-		s, err := Start(t.Context(), n.client(), "http://api"+proxyPath, twoLanes(time.Minute), sink)
+		s, err := startOne(t.Context(), n, twoLanes(time.Minute), sink)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -294,7 +307,7 @@ func TestWorkerIsGone(t *testing.T) {
 		want string
 	}{
 		{"its process was restarted", func(t *testing.T, n *network) {
-			n.worker.current.attack.Stop()
+			n.worker.current.attack.Stop(0)
 			n.worker = fakeWorker(t, loadtest.Late(0))
 			n.worker.instance = "second"
 		}, "another process answers in its place"},
@@ -308,7 +321,7 @@ func TestWorkerIsGone(t *testing.T) {
 				n := &network{worker: fakeWorker(t, loadtest.Late(0)), d: loadtest.NewDice(1)}
 				first := n.worker
 				sink, reopen := newRecord(t)
-				s, err := Start(t.Context(), n.client(), "http://api"+proxyPath, twoLanes(time.Minute), sink)
+				s, err := startOne(t.Context(), n, twoLanes(time.Minute), sink)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -340,7 +353,7 @@ func TestStopGivesUp(t *testing.T) {
 		w := fakeWorker(t, loadtest.Late(0))
 		n := &network{worker: w, d: loadtest.NewDice(1), base: time.Now(), gone: away(5*time.Second, time.Hour)}
 		sink, reopen := newRecord(t)
-		s, err := Start(t.Context(), n.client(), "http://api"+proxyPath, twoLanes(time.Minute), sink)
+		s, err := startOne(t.Context(), n, twoLanes(time.Minute), sink)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -348,7 +361,7 @@ func TestStopGivesUp(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		err = s.Stop(ctx)
-		want := "collect load p/1: tried for 1m0s: POST /stop?plan=p%2F1: a proxy in front of the worker said 503: " +
+		want := "collect the load of w (load worker 1 of 1): tried for 1m0s: POST /stop?plan=p%2F1&at=10.62s: a proxy in front of the worker said 503: " +
 			"the server is currently unable to handle the request (context deadline exceeded)"
 		if err == nil || err.Error() != want {
 			t.Errorf("got  %v\nwant %s", err, want)
@@ -366,7 +379,7 @@ func TestStopAfterTheContextEnded(t *testing.T) {
 		n := &network{worker: fakeWorker(t, loadtest.Late(0)), d: loadtest.NewDice(1)}
 		sink, reopen := newRecord(t)
 		ctx, cancel := context.WithCancel(t.Context())
-		s, err := Start(ctx, n.client(), "http://api"+proxyPath, twoLanes(time.Minute), sink)
+		s, err := startOne(ctx, n, twoLanes(time.Minute), sink)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -388,21 +401,21 @@ func TestStartRefuses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := &network{worker: fakeWorker(t, loadtest.Late(0)), d: loadtest.NewDice(1), base: time.Now()}
 		sink, _ := newRecord(t)
-		_, err := Start(t.Context(), n.client(), "http://api"+proxyPath, load.Plan{ID: "x"}, sink)
+		_, err := startOne(t.Context(), n, load.Plan{ID: "x"}, sink)
 		if err == nil || err.Error() != "start load x: plan x: no lanes" {
 			t.Errorf("without lanes: %v", err)
 		}
 		n.gone = away(0, time.Hour)
-		_, err = Start(t.Context(), n.client(), "http://api"+proxyPath, twoLanes(time.Minute), sink)
+		_, err = startOne(t.Context(), n, twoLanes(time.Minute), sink)
 		if err == nil || !strings.HasPrefix(err.Error(), "start load p/1: read clock: tried for 1m0s: ") {
 			t.Errorf("without a network: %v", err)
 		}
 		n.gone = nil
-		other, err := Start(t.Context(), n.client(), "http://api"+proxyPath, twoLanes(time.Second), sink)
+		other, err := startOne(t.Context(), n, twoLanes(time.Second), sink)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err = Start(t.Context(), n.client(), "http://api"+proxyPath, planFor("two", time.Second), sink); err == nil ||
+		if _, err = startOne(t.Context(), n, planFor("two", time.Second), sink); err == nil ||
 			!strings.Contains(err.Error(), "the worker said 409: plan p/1 is running or not yet collected") {
 			t.Errorf("on a busy worker: %v", err)
 		}
@@ -422,7 +435,7 @@ func TestRecordCannotBeWritten(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := Start(t.Context(), n.client(), "http://api"+proxyPath, twoLanes(4*time.Second), sink)
+		s, err := startOne(t.Context(), n, twoLanes(4*time.Second), sink)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -440,13 +453,4 @@ func TestRecordCannotBeWritten(t *testing.T) {
 			t.Error("the worker was told to forget what is not in the record")
 		}
 	})
-}
-
-func TestClockUncertaintyGrowsWithDrift(t *testing.T) {
-	first := history.Clock{Worker: "w", Offset: time.Second, Uncertainty: time.Millisecond}
-	second := history.Clock{Worker: "w", Offset: time.Second - 3*time.Millisecond, Uncertainty: 2 * time.Millisecond}
-	want := history.Clock{Worker: "w", Offset: time.Second, Uncertainty: 5 * time.Millisecond}
-	if got := combine(first, second); got != want {
-		t.Errorf("got %+v, want %+v", got, want)
-	}
 }

@@ -3,6 +3,7 @@ package collect
 import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/load"
+	"github.com/holdfast-ha/holdfast/framework/noise"
 )
 
 // headerWorker marks every answer of a worker, as opposed to those of proxies. Its value identifies the process, so that a
@@ -16,14 +17,25 @@ type Status struct {
 	// Finished: every request has its row, and the last segment is closed.
 	Finished bool              `json:"finished"`
 	Lanes    []load.LaneStatus `json:"lanes,omitempty"`
-	// Held is the number of uncollected rows in memory.
-	Held int `json:"held"`
+	// Held is the number of uncollected rows in memory, and Spilled of those on disk.
+	Held    int `json:"held"`
+	Spilled int `json:"spilled,omitempty"`
 }
 
 // Clock is the current time on a worker's clock.
 type Clock struct {
 	Worker string         `json:"worker"`
 	Now    history.Offset `json:"now"`
+}
+
+// Report is what is new at a worker. Its Now is read when the rest is known.
+type Report struct {
+	Status
+	Now history.Offset `json:"now"`
+	// Segments are closed and not yet stored elsewhere, the first of them at most.
+	Segments []Segment `json:"segments,omitempty"`
+	// Noise are samples that were not asked for before, the first of them at most.
+	Noise []noise.Sample `json:"noise,omitempty"`
 }
 
 // Segment is a closed part of a worker's rows.

@@ -68,7 +68,7 @@ func TestAWorkerCallsAMethodOverTLS(t *testing.T) {
 		t.Fatal(err)
 	}
 	worker := startWorker(t, collect.WorkerOptions{Secrets: secrets(t, token)})
-	_, err = collect.Start(t.Context(), http.DefaultClient, worker, plan(load.LaneH2, "orders.shop:443"), sink)
+	_, err = collect.Start(t.Context(), http.DefaultClient, []collect.Worker{{URL: worker}}, plan(load.LaneH2, "orders.shop:443"), sink)
 	if err == nil || !strings.Contains(err.Error(), "certificate is valid for example.com") {
 		t.Errorf("another name: %v", err)
 	}
@@ -119,7 +119,7 @@ func TestAWorkerRefusesWhatTheServerDoesNotHave(t *testing.T) {
 			}
 			worker := startWorker(t, collect.WorkerOptions{Secrets: secrets(t, token)})
 			plan := planOfCalls(loadtest.ServeOrders(t, test.register), test.message, request.Call{Method: test.call})
-			_, err = collect.Start(t.Context(), http.DefaultClient, worker, plan, sink)
+			_, err = collect.Start(t.Context(), http.DefaultClient, []collect.Worker{{URL: worker}}, plan, sink)
 			if err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("error %v, want one with %q", err, test.want)
 			}

@@ -68,7 +68,7 @@ func collectInto(t *testing.T, dir string, plan load.Plan, o collect.WorkerOptio
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := collect.Start(t.Context(), http.DefaultClient, startWorker(t, o), plan, sink)
+	s, err := collect.Start(t.Context(), http.DefaultClient, []collect.Worker{{URL: startWorker(t, o)}}, plan, sink)
 	if err != nil {
 		t.Fatal(err)
 	}

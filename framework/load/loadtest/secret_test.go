@@ -142,7 +142,7 @@ func TestSecretsThatCannotBeSent(t *testing.T) {
 				t.Fatal(err)
 			}
 			worker := startWorker(t, collect.WorkerOptions{Secrets: test.folder})
-			_, err = collect.Start(t.Context(), http.DefaultClient, worker, planWithSecret(server.URL, expect.Answer{Status: []int{http.StatusOK}}), sink)
+			_, err = collect.Start(t.Context(), http.DefaultClient, []collect.Worker{{URL: worker}}, planWithSecret(server.URL, expect.Answer{Status: []int{http.StatusOK}}), sink)
 			if err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Fatalf("error %v, want one with %q", err, test.want)
 			}

@@ -1,0 +1,37 @@
+package disturbances_test
+
+import (
+	"testing"
+
+	"github.com/holdfast-ha/holdfast/framework/analysis/disturbances"
+	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/historytest"
+)
+
+// A marked recording has a fault for each disturbance, and each phase once, in order. The recording itself stays as it is.
+func TestMarked(t *testing.T) {
+	run := historytest.Healthy().AsRecording("ns/backend").Run()
+	before := len(run.Events)
+	r := disturbances.Read(run)
+	marked := r.Marked()
+	if len(r.All) == 0 || len(marked.Faults()) != len(r.All) {
+		t.Errorf("%d faults of %d disturbances", len(marked.Faults()), len(r.All))
+	}
+	var phases []history.PhaseName
+	last := history.Offset(0)
+	for _, e := range marked.Events {
+		if e.Phase != nil {
+			phases = append(phases, e.Phase.Name)
+		}
+		if e.T < last {
+			t.Fatalf("an event of %s comes after one of %s", e.T, last)
+		}
+		last = e.T
+	}
+	if len(phases) != 4 || phases[0] != history.Steady || phases[3] != history.Drained {
+		t.Errorf("phases %v", phases)
+	}
+	if len(run.Events) != before || len(run.Faults()) > 0 {
+		t.Error("the recording was changed")
+	}
+}

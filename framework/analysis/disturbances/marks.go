@@ -1,0 +1,63 @@
+package disturbances
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/holdfast-ha/holdfast/framework/analysis/parts"
+	"github.com/holdfast-ha/holdfast/framework/history"
+)
+
+func byTime(a, b history.Event) int { return cmp.Compare(a.T, b.T) }
+
+// marks are an episode's phases, and its disturbances as faults.
+func (r *Recording) marks(e *Episode, list []*parts.Part) (marks []history.Event) {
+	began, over := e.To, e.From
+	for i := range e.Disturbances {
+		d := &e.Disturbances[i]
+		began, over = min(began, d.From), max(over, min(d.Over, e.To))
+		marks = append(marks, r.stages(i, d, list)...)
+	}
+	for _, p := range []struct {
+		name history.PhaseName
+		at   history.Offset
+	}{{history.Steady, e.From}, {history.Disturbed, began}, {history.Recovered, max(began, over)}, {history.Drained, e.To}} {
+		marks = append(marks, history.Event{T: p.at, Phase: &history.Phase{Name: p.name}})
+	}
+	return marks
+}
+
+// Marked is the whole recording with its disturbances as faults, and with the phases of a scenario, for readers: all that is known of other records
+// is then known of it, too. Verdicts are not to be made from it, because promises are judged in each episode by itself.
+func (r *Recording) Marked() history.Run {
+	marked := r.run
+	marked.Events = slices.DeleteFunc(slices.Clone(r.run.Events), func(e history.Event) bool { return e.Phase != nil })
+	marked.Events = append(marked.Events, r.marks(&Episode{From: r.steady, To: r.during, Disturbances: r.All}, r.Parts.All)...)
+	slices.SortStableFunc(marked.Events, byTime)
+	return marked
+}
+
+// stages are those of a disturbance as a fault. It is reverted, and seen to be, from when it did nothing more to the pods. One that was
+// not over by then has neither stage.
+func (r *Recording) stages(id int, d *Disturbance, list []*parts.Part) (marks []history.Event) {
+	mark := history.FaultMark{ID: id, Name: d.Name, Nodes: d.Nodes, Voluntary: d.Kind.Voluntary()}
+	for _, p := range d.Pods {
+		for _, of := range list {
+			if r.has(of, p) {
+				mark.Pods = append(mark.Pods, p.Name)
+			}
+		}
+	}
+	add := func(at history.Offset, stage history.FaultStage, witness string) {
+		m := mark
+		m.Stage, m.Witness = stage, witness
+		marks = append(marks, history.Event{T: at, Fault: &m})
+	}
+	add(d.From, history.Injecting, "")
+	add(d.Seen, history.Seen, d.Words)
+	if over := max(d.Over, d.Seen); !d.Open && over <= r.during {
+		add(over, history.Healing, "")
+		add(over, history.Healed, "")
+	}
+	return marks
+}

@@ -1,0 +1,241 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/holdfast-ha/holdfast/clusters/existing"
+	"github.com/holdfast-ha/holdfast/framework/appfile"
+	"github.com/holdfast-ha/holdfast/framework/apptest"
+	"github.com/holdfast-ha/holdfast/framework/audit"
+	"github.com/holdfast-ha/holdfast/framework/certify"
+	"github.com/holdfast-ha/holdfast/framework/cli/exit"
+	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
+	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/launch"
+	"github.com/holdfast-ha/holdfast/framework/recording"
+	"github.com/holdfast-ha/holdfast/framework/run/summary"
+	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/reports"
+	"github.com/holdfast-ha/holdfast/reports/certificate"
+)
+
+// runningFlags are the flags of `holdfast certify --upgrade`, which certifies the upgrade of a cluster that holdfast did not make.
+type runningFlags struct {
+	cluster    *existing.Flags
+	upgrade    string
+	namespaces []string
+	urls       []string
+	behind     []string
+	recover    time.Duration
+}
+
+func (f *runningFlags) add(cmd *cobra.Command) {
+	f.cluster = terminal.ClusterFlags()
+	flags := cmd.Flags()
+	f.cluster.AddFew(flags)
+	flags.StringVar(&f.upgrade, "upgrade", "", "with --context: the shell command that upgrades that cluster, which is recorded")
+	flags.StringSliceVarP(&f.namespaces, "namespace", "n", nil, "with --upgrade: record this namespace, or these; default: that of the context")
+	flags.StringSliceVar(&f.urls, "url", nil, "with --upgrade: URL that requests are sent to; can be repeated")
+	flags.StringSliceVar(&f.behind, "behind", nil, "with --upgrade: Service behind which the requests end, as NAMESPACE/NAME, where the cluster's objects do not tell")
+	flags.DurationVar(&f.recover, "recover", recording.DefaultRecover, "with --upgrade: how long a workload may take to recover")
+}
+
+// Flags that have a meaning with --upgrade only, and without it only.
+var (
+	runningOnly = []string{"upgrade", "context", "kubeconfig", "namespace", "url", "behind", "recover"}
+	createdOnly = []string{"from", "to", "plant", "profile", providerFlag, "timings", "proxy-mode", "keep", "keep-logs"}
+)
+
+// given is the first of some flags that the command line has; empty: it has none.
+func given(flags *pflag.FlagSet, names []string) string {
+	i := slices.IndexFunc(names, flags.Changed)
+	if i < 0 {
+		return ""
+	}
+	return "--" + names[i]
+}
+
+// without returns an error for flags that would mean nothing, because there is no --upgrade.
+func (f *runningFlags) without(flags *pflag.FlagSet) error {
+	if name := given(flags, runningOnly); name != "" {
+		return fmt.Errorf("%s without a command in --upgrade: it is for the upgrade of a cluster that is there already", name)
+	}
+	return nil
+}
+
+// validate returns an error for flags that do not fit together. To upgrade is to write, for which the cluster must be named.
+func (f *runningFlags) validate(own certifyFlags, flags *pflag.FlagSet) error {
+	created := given(flags, createdOnly)
+	switch {
+	case created != "":
+		return fmt.Errorf("%s with --upgrade: the cluster is there already, and the command decides what it becomes", created)
+	case len(f.urls) == 0 && own.app == "":
+		return errors.New("--upgrade without requests: name a URL with --url, or a holdfast.yaml with probes with --app")
+	case f.cluster.Beside() != "":
+		return fmt.Errorf("%s with --upgrade: the command's kubectl would use the cluster of the context; make a context for this cluster", f.cluster.Beside())
+	case f.recover <= 0:
+		return fmt.Errorf("--recover %s: want a time", f.recover)
+	}
+	return errors.Join(f.cluster.Named(), recording.CheckBehind(f.behind))
+}
+
+// certify certifies the upgrade of the running cluster.
+func (f *runningFlags) certify(cmd *cobra.Command, version string, own certifyFlags) error {
+	ctx, out := cmd.Context(), cmd.OutOrStdout()
+	access, err := f.cluster.Open()
+	if err != nil {
+		return exit.Usage(err)
+	}
+	if len(f.namespaces) == 0 {
+		f.namespaces = []string{access.Namespace}
+	}
+	probes, err := f.probes(own.app)
+	if err != nil {
+		return exit.Usage(err)
+	}
+	survey, err := recording.Look(ctx, access, f.namespaces)
+	if err != nil {
+		return err
+	}
+	id, err := launch.ClaimFolder(own.artifacts, time.Now())
+	if err != nil {
+		return fmt.Errorf("make a folder for the certificate: %w", err)
+	}
+	if err := history.PointLastAttempt(own.artifacts, id); err != nil {
+		return err
+	}
+	seed := cmp.Or(own.seed, rand.Uint64()>>11|1)
+	c := &certify.Existing{
+		Dir: filepath.Join(own.artifacts, id), ID: id, Holdfast: version, Seed: seed, Reproduce: f.again(own),
+		Cluster: f.about(access, survey), Probes: probesOf(probes), Features: disturbed, Refused: refused("only the upgrade was asked for: nothing else was done to the cluster"),
+		Ended: func(part string, file history.RunFile) error {
+			_, err := fmt.Fprintf(out, "\n%s: %s\n\n", part, summary.Of(file))
+			return err
+		},
+	}
+	terminal.SayTo(out)("certify %s: the upgrade of %s by %q\n", id, access, f.upgrade)
+	c.Upgrade = func(ctx context.Context, dir string) (history.RunFile, error) {
+		return f.record(cmd, recording.Options{
+			Access: access, Namespaces: f.namespaces, Probes: probes, Behind: f.behind, Command: []string{"sh", "-c", f.upgrade}, Recover: f.recover,
+			Say: terminal.SayTo(out),
+			Run: recording.Run{
+				ID: id, Dir: dir, Scenario: certify.UpgradeScenario, Claim: "the upgrade of the cluster is invisible to clients", Holdfast: version,
+				Seed: seed, Args: os.Args[1:], Again: c.Reproduce,
+			},
+		}, survey)
+	}
+	doc, violated, err := c.Run(ctx)
+	return exit.Besides(certified(doc, violated), err, printCertificate(out, c.Dir, doc, err))
+}
+
+// record records the command. How it ended is in the record, and so in the certificate.
+func (f *runningFlags) record(cmd *cobra.Command, o recording.Options, survey recording.Survey) (history.RunFile, error) {
+	environ, remove, err := recording.Environ(o.Access.Context, f.cluster.Kubeconfig())
+	if err != nil {
+		return history.RunFile{}, fmt.Errorf("prepare the upgrade: %w", err)
+	}
+	defer remove()
+	streams := recording.Streams{In: cmd.InOrStdin(), Out: cmd.OutOrStdout(), Err: cmd.ErrOrStderr()}
+	file, err := recording.RecordKnown(cmd.Context(), o, survey, recording.Command(o.Command, environ, streams))
+	if failed := (recording.CommandError{}); errors.As(err, &failed) {
+		err = nil
+	}
+	return file, err
+}
+
+// probes are those of the file, and of the URLs.
+func (f *runningFlags) probes(file string) (probes []apptest.Probe, err error) {
+	if file != "" {
+		if info, err := os.Stat(file); err == nil && info.IsDir() {
+			file = filepath.Join(file, appfile.Name)
+		}
+		read, err := appfile.Read(file)
+		if err != nil {
+			return nil, err
+		}
+		if probes, err = read.ProbesOf(); err != nil {
+			return nil, err
+		}
+		if len(probes) == 0 && len(f.urls) == 0 { // the upgrade would be made, and nothing be shown
+			return nil, fmt.Errorf("%s has no probes, and no URL is named with --url", file)
+		}
+	}
+	for _, url := range f.urls {
+		probes = append(probes, apptest.OfURL(url, len(probes)))
+	}
+	return probes, recording.CheckProbes(probes)
+}
+
+// disturbed are what a certification of a running cluster tries before and after the upgrade, where its owner allows it.
+var disturbed = []scenario.Feature{
+	{Name: "Rollout", Scenarios: []scenario.Spec{{Name: "app/rollout", Claim: "a rollout of the application is invisible to clients"}}},
+	{Name: "Drain", Scenarios: []scenario.Spec{{Name: "app/drain", Claim: "the drain of a node with pods of the application is invisible to clients"}}},
+	{Name: "Eviction", Scenarios: []scenario.Spec{{Name: "app/delete-pod", Claim: "the eviction of a pod of the application is invisible to clients"}}},
+	{Name: "Scale", Scenarios: []scenario.Spec{{Name: "app/scale", Claim: "scaling the application is invisible to clients"}}},
+}
+
+// refused gives all that is tried the same reason why it is not.
+func refused(why string) map[string]string {
+	all := map[string]string{}
+	for _, feature := range disturbed {
+		for _, s := range feature.Scenarios {
+			all[s.Name] = why
+		}
+	}
+	return all
+}
+
+func probesOf(probes []apptest.Probe) (list []certificate.ApplicationProbe) {
+	for _, p := range probes {
+		list = append(list, certificate.ApplicationProbe{Name: p.Name, URL: p.URL, Rate: cmp.Or(p.Rate, recording.Rate)})
+	}
+	return list
+}
+
+// about is what the certificate says of the cluster.
+func (f *runningFlags) about(access *existing.Access, s recording.Survey) certificate.Cluster {
+	c := certificate.Cluster{
+		Name: access.Name(), UID: s.Identity.UID, User: s.Identity.User, Namespaces: f.namespaces, Command: f.upgrade,
+		Probes: []certificate.ApplicationProbe{}, Facts: []reports.Fact{},
+	}
+	for _, fact := range s.Facts {
+		c.Facts = append(c.Facts, reports.Fact{Name: fact.Name, Found: fact.String()})
+	}
+	for _, n := range s.NotWatched { // a certificate must not look as if these had been judged
+		c.Facts = append(c.Facts, reports.Fact{Name: "not watched", Found: n.What + ", so that what depends on them is not judged: " + n.Why})
+	}
+	return c
+}
+
+// again is the command that certifies such an upgrade again.
+func (f *runningFlags) again(own certifyFlags) string {
+	words := append([]string{"holdfast", "certify"}, f.cluster.Words()...)
+	for _, n := range f.namespaces {
+		words = append(words, "-n", n)
+	}
+	if own.app != "" {
+		words = append(words, "--app", audit.Quote(own.app))
+	}
+	for _, url := range f.urls {
+		words = append(words, "--url", audit.Quote(url))
+	}
+	for _, service := range f.behind {
+		words = append(words, "--behind", service)
+	}
+	if f.recover != recording.DefaultRecover {
+		words = append(words, "--recover", f.recover.String())
+	}
+	return strings.Join(append(words, "--upgrade", audit.Quote(f.upgrade)), " ")
+}

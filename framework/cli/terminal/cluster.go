@@ -1,0 +1,13 @@
+package terminal
+
+import (
+	"github.com/holdfast-ha/holdfast/clusters/existing"
+	"github.com/holdfast-ha/holdfast/framework/self"
+)
+
+// ClusterFlags are flags for a cluster that holdfast did not make. A credential plugin runs below this program, if this program is holdfast.
+func ClusterFlags() *existing.Flags {
+	f := existing.NewFlags()
+	f.Executable = self.Running()
+	return f
+}

@@ -1,0 +1,106 @@
+// Package packed compresses closed files of a record, and reads files whether they are compressed or not. Compressed files are those of the
+// zstd command: `zstd -dc requests/*.zst`.
+//
+// It knows nothing of what is in the files, and checks only what zstd checks: that a file is whole.
+package packed
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// Suffix ends the name of a compressed file.
+const Suffix = ".zst"
+
+// partSuffix ends the name of a file that is being compressed. A file that a killed process left behind is written again.
+const partSuffix = Suffix + ".part"
+
+// window bounds the memory that compressing and reading take.
+const window = 4 << 20
+
+// Pack replaces a file by a compressed one, whose name ends with Suffix. If it cannot, or the process is killed, the file stays as it was.
+func Pack(name string) (err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("compress %s: %w", name, err)
+			_ = os.Remove(name + partSuffix) // what is wrong is known already
+		}
+	}()
+	from, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = from.Close() }() // only read
+	to, err := os.OpenFile(name+partSuffix, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(compress(to, from), to.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(name+partSuffix, name+Suffix); err != nil {
+		return err
+	}
+	return os.Remove(name)
+}
+
+func compress(to io.Writer, from io.Reader) error {
+	z, err := zstd.NewWriter(to, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(window), zstd.WithEncoderLevel(zstd.SpeedBetterCompression))
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(z, from)
+	return errors.Join(err, z.Close())
+}
+
+// Open opens a file that may have been compressed meanwhile. Where both are there, the compressing was not finished.
+func Open(files fs.FS, name string) (io.ReadCloser, error) {
+	plain, err := files.Open(name)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return plain, err
+	}
+	packed, packedErr := files.Open(name + Suffix)
+	if packedErr != nil {
+		return nil, err // that of the name which is meant
+	}
+	if info, err := packed.Stat(); err != nil || info.Size() == 0 { // which would read as an empty file
+		return nil, errors.Join(cmp.Or(err, io.ErrUnexpectedEOF), packed.Close())
+	}
+	z, err := zstd.NewReader(packed, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(2*window))
+	if err != nil {
+		return nil, errors.Join(err, packed.Close())
+	}
+	return reader{z.IOReadCloser(), packed}, nil
+}
+
+// Exists says whether a file is there, compressed or not, and of one that is not compressed how large it is; -1: it is compressed.
+func Exists(files fs.FS, name string) (size int64, err error) {
+	info, err := fs.Stat(files, name)
+	if err == nil {
+		return info.Size(), nil
+	}
+	if _, packedErr := fs.Stat(files, name+Suffix); packedErr == nil {
+		return -1, nil
+	}
+	return 0, err
+}
+
+// Name is the name of a file before it was compressed. Not ok: the file is a part of one.
+func Name(file string) (name string, ok bool) {
+	return strings.TrimSuffix(file, Suffix), !strings.HasSuffix(file, partSuffix)
+}
+
+type reader struct {
+	io.ReadCloser
+	file fs.File
+}
+
+// Close closes the file as well.
+func (r reader) Close() error { return errors.Join(r.ReadCloser.Close(), r.file.Close()) }

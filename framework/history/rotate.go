@@ -1,0 +1,75 @@
+package history
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/holdfast-ha/holdfast/framework/history/packed"
+)
+
+// MaxEventsBytes is the size at which the file of a recording's events is closed and compressed.
+const MaxEventsBytes = 8 << 20
+
+// nextSuffix marks the file of events that is about to take the place of the current one.
+const nextSuffix = ".next"
+
+// rotate closes the file of events and begins another one. At each moment EventsFile is a whole file that says what it continues: if the
+// process is killed in between, the closed file is there once more, under the name that it had. The caller holds the lock.
+func (w *Writer) rotate() error {
+	current := filepath.Join(w.dir, EventsFile)
+	closed := filepath.Join(w.dir, filepath.FromSlash(closedEvents(w.files)))
+	header := w.header
+	header.Continued = &Continued{Files: w.files + 1, Lines: w.lines, Checksum: fmt.Sprintf("%08x", w.checksum)}
+	line, err := json.Marshal(Event{Header: &header})
+	if err != nil {
+		return w.breaks(fmt.Errorf("rotate events: %w", err))
+	}
+	line = append(line, '\n')
+	next, err := begin(current+nextSuffix, line)
+	if err == nil {
+		err = errors.Join(os.MkdirAll(filepath.Dir(closed), 0o755), linkAnew(current, closed), os.Rename(current+nextSuffix, current), w.file.Close())
+	}
+	if err != nil {
+		return w.breaks(writeError(current+nextSuffix, err))
+	}
+	w.file, w.files, w.bytes, w.lines = next, w.files+1, 0, w.lines+1
+	w.checksum = checksum(w.checksum, line)
+	w.pack(closed)
+	return nil
+}
+
+// begin makes a file with its first line. What a killed process had begun is replaced.
+func begin(name string, line []byte) (*os.File, error) {
+	file, err := os.OpenFile(name, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := file.Write(line); err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return file, nil
+}
+
+// linkAnew gives a file a second name, which may exist: a killed process had given it. Where the file system has no such names, the file is
+// moved.
+func linkAnew(name, second string) error {
+	if err := os.Remove(second); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if os.Link(name, second) == nil {
+		return nil
+	}
+	return os.Rename(name, second)
+}
+
+// pack compresses a closed file, if the record is rotated. A file that cannot be compressed, because the disk is full, stays as it is, and
+// loses nothing.
+func (w *Writer) pack(name string) {
+	if w.rotates {
+		w.packing.Go(func() { _ = packed.Pack(name) })
+	}
+}

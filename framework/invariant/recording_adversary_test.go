@@ -1,0 +1,379 @@
+package invariant_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/holdfast-ha/holdfast/framework/analysis/disturbances"
+	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
+	"github.com/holdfast-ha/holdfast/framework/history"
+	ht "github.com/holdfast-ha/holdfast/framework/history/historytest"
+	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
+)
+
+// heldRecordings are the golden runs as recordings of somebody else's doings, with each promise that is held of them.
+func heldRecordings(t *testing.T) (held []heldRecord) {
+	t.Helper()
+	add := func(name string, b *ht.Builder) {
+		run := b.Run()
+		for _, p := range promised(*run.Header.Recorded) {
+			if v := judge.CheckAll(run, []invariant.Invariant{p})[0]; v.Outcome == verdict.Held {
+				held = append(held, heldRecord{name, p, run})
+			}
+		}
+	}
+	for _, name := range goldenRuns(t) {
+		_, run := unpackGolden(t, name)
+		var services []string
+		for _, e := range run.Events {
+			if e.Slice != nil && run.Header.Plan != nil && !slices.Contains(services, e.Slice.Namespace+"/"+e.Slice.Service) {
+				services = append(services, e.Slice.Namespace+"/"+e.Slice.Service)
+			}
+		}
+		b := editable(t, run).AsRecording(services...)
+		b.Header(func(h *history.Header) { h.Samples = min(h.Samples, history.SamplesOfItself) })
+		add("recording of "+name, b)
+	}
+	add("built recording", recordedDrain())
+	return held
+}
+
+// shownIn are the disturbances that a recording shows.
+func shownIn(b *ht.Builder) []disturbances.Disturbance { return disturbances.Read(b.Run()).Shown() }
+
+// recordingAttack is an edit of a recording by which somebody would have it show what it does not show.
+type recordingAttack struct {
+	name  string
+	kinds []string // of promises; none: all
+	edit  func(*ht.Builder) bool
+	want  []verdict.Outcome
+}
+
+var recordingAttacks = []recordingAttack{
+	{"every disturbance is lost: the objects stay as they were", nil, func(b *ht.Builder) bool {
+		from, _ := b.Run().UnderLoad()
+		b.DropEvents(func(e history.Event) bool {
+			return e.T >= from && (e.Pod != nil || e.Node != nil || e.Workload != nil || e.Slice != nil || e.Budget != nil || e.KubeNote != nil)
+		})
+		return true
+	}, notHeld},
+	{"the watch of pods hears nothing any more", []string{"NoFailedRequests", "BudgetHonoured", "RecoversWithin"}, func(b *ht.Builder) bool {
+		shown := shownIn(b)
+		if slices.ContainsFunc(shown, func(d disturbances.Disturbance) bool {
+			return d.Kind == disturbances.Scale || d.Kind == disturbances.NodeLost
+		}) {
+			return false // what other watches see, too
+		}
+		from := shown[0].From
+		return takesAway(b, func(e history.Event) bool { return e.Pod != nil && e.T >= from })
+	}, notHeld},
+	{"the load begins when all is over", nil, func(b *ht.Builder) bool {
+		over := lastOver(b)
+		_, to := b.Run().UnderLoad()
+		movePhase(b, history.Steady, over+ms)
+		return over+ms < to
+	}, onlyUnknown},
+	{"the load ends before anything is disturbed", nil, func(b *ht.Builder) bool {
+		movePhase(b, history.Drained, shownIn(b)[0].From-ms)
+		return true
+	}, onlyUnknown},
+	{"faults of holdfast's own are put in", nil, func(b *ht.Builder) bool {
+		d := shownIn(b)[0]
+		for _, stage := range []history.FaultStage{history.Injecting, history.Seen, history.Healing, history.Healed} {
+			b.Fault(d.From, history.FaultMark{Name: "it", Stage: stage})
+		}
+		return true
+	}, onlyUnknown},
+	{"a disturbance is invented in a recording of nothing: a pod that served nobody", aboutRequests, func(b *ht.Builder) bool {
+		from, to := b.Run().UnderLoad()
+		pods := podsOf(b)
+		b.DropEvents(func(e history.Event) bool {
+			return e.T >= from && (e.Pod != nil || e.Node != nil || e.Workload != nil || e.Slice != nil || e.Budget != nil || e.KubeNote != nil)
+		})
+		if len(pods) == 0 {
+			return false
+		}
+		p := pods[0]
+		p.Name, p.UID, p.Change, p.Ready, p.Rules = "invented", "uid-invented", history.Added, false, nil
+		at := from + (to-from)/2
+		b.Pod(at, p)
+		p.Change, p.Deleting = history.Modified, true
+		b.Pod(at+ms, p)
+		p.Change = history.Deleted
+		b.Pod(at+2*ms, p)
+		return true
+	}, notHeld},
+	{"the requests end somewhere else", aboutRequests, func(b *ht.Builder) bool {
+		asked(b, func(r *history.Recorded) { r.Services = []string{"elsewhere/web"} })
+		return true
+	}, notHeld},
+	{"nobody says where the requests end", aboutRequests, func(b *ht.Builder) bool {
+		asked(b, func(r *history.Recorded) { r.Services = nil })
+		return true
+	}, onlyUnknown},
+	{"nothing is sent for a second while it is disturbed", aboutRequests, func(b *ht.Builder) bool {
+		at := shownIn(b)[0].From
+		return still(b, at, at+1200*ms)
+	}, onlyUnknown},
+	{"the victims had answered nothing before", aboutRequests, nobodyAnswers, onlyUnknown},
+	{"a second of rows is gone, and every count agrees", aboutRequests, func(b *ht.Builder) bool {
+		at := shownIn(b)[0].Seen
+		materialise(b)
+		before := len(b.Requests())
+		b.DropRequests(func(r history.Request) bool { return r.Due >= at && r.Due < at+second && r.Lane != history.LaneControl })
+		b.Retotal()
+		return len(b.Requests()) < before
+	}, onlyUnknown},
+	{"it is no recording any more", nil, func(b *ht.Builder) bool {
+		b.Header(func(h *history.Header) { h.Recorded = nil })
+		return true
+	}, notHeld},
+	{"a command is said to have run, and nothing says when", nil, func(b *ht.Builder) bool {
+		asked(b, func(r *history.Recorded) { r.Command = []string{"./upgrade.sh"} })
+		return true
+	}, onlyUnknown},
+	{"pods are said not to have been watched", nil, func(b *ht.Builder) bool {
+		asked(b, func(r *history.Recorded) { r.NotWatched = []history.NotWatched{{What: "pods", Why: "forbidden"}} })
+		return true
+	}, onlyUnknown},
+	{"every eviction is said to be a lost node's", []string{"BudgetHonoured"}, func(b *ht.Builder) bool {
+		b.EditEvents(func(e *history.Event) {
+			if e.Pod != nil && e.Pod.Disruption == evidence.EvictionReason {
+				e.Pod.Disruption = "DeletionByTaintManager"
+			}
+		})
+		return true
+	}, onlyUnknown},
+	{"failures go on until the load ends", aboutRequests, func(b *ht.Builder) bool {
+		at := shownIn(b)[0].Seen
+		n := 0
+		b.EditRequests(func(r *history.Request) {
+			if r.Lane != history.LaneControl && r.Outcome == history.OK && r.Sent >= at && r.Seq%6 == 0 {
+				r.Outcome, r.Status = history.BadStatus, 503
+				n++
+			}
+		})
+		return n > 0
+	}, onlyViolated},
+}
+
+// TestAttacksOnRecordings makes every edit in every recording of which a promise that it is about is held.
+func TestAttacksOnRecordings(t *testing.T) {
+	held := heldRecordings(t)
+	for _, a := range recordingAttacks {
+		t.Run(a.name, func(t *testing.T) {
+			tried := 0
+			for _, h := range held {
+				if len(a.kinds) > 0 && !slices.Contains(a.kinds, invariant.Kind(h.promise)) {
+					continue
+				}
+				b := editable(t, h.run)
+				if !a.edit(materialise(b)) {
+					continue
+				}
+				tried++
+				v := judge.CheckAll(b.Run(), []invariant.Invariant{h.promise})[0]
+				if !slices.Contains(a.want, v.Outcome) {
+					t.Errorf("%s: %s is %s, not one of %s: %s", h.name, v.Kind, v.Outcome, a.want, v.Seen)
+				}
+				if judge.Overall([]verdict.Verdict{v}) == verdict.Held {
+					t.Errorf("%s: the recording is held: %s", h.name, v.Seen)
+				}
+			}
+			if tried == 0 {
+				t.Error("there is no recording for it")
+			}
+		})
+	}
+}
+
+func takesAway(b *ht.Builder, drop func(history.Event) bool) bool {
+	before := len(b.Events())
+	b.DropEvents(drop)
+	return len(b.Events()) < before
+}
+
+// asked edits what was asked of a recording.
+func asked(b *ht.Builder, edit func(*history.Recorded)) {
+	b.Header(func(h *history.Header) {
+		h.Recorded = new(*h.Recorded) // the records of a test share it
+		edit(h.Recorded)
+	})
+}
+
+func movePhase(b *ht.Builder, name history.PhaseName, to history.Offset) {
+	b.EditEvents(func(e *history.Event) {
+		if e.Phase != nil && e.Phase.Name == name {
+			e.T = to
+		}
+	})
+}
+
+func lastOver(b *ht.Builder) (at history.Offset) {
+	for _, d := range shownIn(b) {
+		at = max(at, d.Over, d.Seen)
+	}
+	return at
+}
+
+func podsOf(b *ht.Builder) (list []history.Pod) {
+	for _, e := range b.Events() {
+		if e.Pod != nil && e.Pod.Ready && len(e.Pod.Labels) > 0 {
+			list = append(list, *e.Pod)
+		}
+	}
+	return list
+}
+
+// still moves what was due in a time to its end, as a worker that stood still does it.
+func still(b *ht.Builder, from, to history.Offset) bool {
+	n := history.Offset(0)
+	b.EditRequests(func(r *history.Request) {
+		if r.Sent >= from && r.Sent < to && r.Outcome != history.Unsent {
+			took := r.Done - r.Sent
+			r.Sent = to + n*20_000
+			r.Done = r.Sent + took
+			n++
+		}
+	})
+	return n > 0
+}
+
+// nobodyAnswers gives the answers of the pods that were disturbed to another one.
+func nobodyAnswers(b *ht.Builder) bool {
+	taken := make(map[string]bool)
+	for _, d := range shownIn(b) {
+		for _, p := range d.Pods {
+			taken[p.Name] = true
+		}
+	}
+	var other *history.Request
+	for i := range b.Requests() {
+		if r := &b.Requests()[i]; r.Pod != "" && !taken[r.Pod] && r.Outcome == history.OK && r.Lane != history.LaneControl {
+			other = new(*r)
+			break
+		}
+	}
+	if other == nil {
+		return false
+	}
+	n := 0
+	b.EditRequests(func(r *history.Request) {
+		if taken[r.Pod] && r.Lane != history.LaneControl && r.Outcome == history.OK {
+			r.Pod, r.Node, r.Zone, r.Revision = other.Pod, other.Node, other.Zone, other.Revision
+			n++
+		}
+	})
+	return n > 0
+}
+
+// TestWithoutItsEvidenceNoRecordingIsHeld removes evidence that a promise declares to need, at random, from the times around what disturbed
+// a recording. It is never Held then.
+func TestWithoutItsEvidenceNoRecordingIsHeld(t *testing.T) {
+	const seed = 17
+	random := rand.New(rand.NewPCG(seed, 0))
+	tried := make(map[evidence.Part]int)
+	for _, h := range heldRecordings(t) {
+		for _, need := range h.promise.Needs().All() {
+			for range max(1, howOften(20, 0)) {
+				b := editable(t, h.run)
+				how := removeFromRecording(random, need, h.promise, b)
+				if how == "" {
+					continue
+				}
+				tried[need]++
+				if v := judge.CheckAll(b.Run(), []invariant.Invariant{h.promise})[0]; v.Outcome == verdict.Held {
+					t.Errorf("%s: %s without %s (%s) is held: %s", h.name, v.Kind, need, how, v.Seen)
+				}
+			}
+		}
+	}
+	for _, need := range []evidence.Part{evidence.PartWhole, evidence.PartPhases, evidence.PartFault, evidence.PartWatches, evidence.PartRows,
+		evidence.PartDelivery, evidence.PartClocks, evidence.PartPods, evidence.PartBudgets} {
+		if tried[need] == 0 {
+			t.Errorf("%s was never removed", need)
+		}
+	}
+}
+
+// removeFromRecording is remove for a recording: its disturbances are its faults, and only the times around them count.
+func removeFromRecording(random *rand.Rand, need evidence.Part, p invariant.Invariant, b *ht.Builder) string {
+	shown := shownIn(b)
+	d := shown[random.IntN(len(shown))]
+	_, to := b.Run().UnderLoad()
+	at := min(d.From+history.Offset(random.Int64N(int64(max(d.Over, d.Seen)-d.From+second))), to-1)
+	switch need {
+	case evidence.PartWhole:
+		if random.IntN(2) == 0 {
+			b.Incomplete("it was cut off")
+			return "cut off"
+		}
+		if len(shown) > 1 { // it may be another part's
+			for i := range shown {
+				b.Trouble(min(shown[i].Seen, to-1), "the disk is full")
+			}
+			return "trouble everywhere"
+		}
+		b.Trouble(at, "the disk is full")
+		return "trouble"
+	case evidence.PartPhases:
+		phase := pick(random, history.Steady, history.Drained)
+		b.DropEvents(func(e history.Event) bool { return e.Phase != nil && e.Phase.Name == phase })
+		return "no phase " + string(phase)
+	case evidence.PartFault:
+		from, _ := b.Run().UnderLoad()
+		b.DropEvents(func(e history.Event) bool { return e.T >= from && (e.Pod != nil || e.Node != nil || e.Workload != nil) })
+		return "no disturbance"
+	case evidence.PartRevert, evidence.PartSlices:
+		return "" // nobody reverts what disturbs a recording, and a workload need not have a Service
+	case evidence.PartWatches:
+		what := pick(random, "pods", "nodes", "endpointslices", "poddisruptionbudgets", "deployments")
+		for i := range shown {
+			b.Gap(what, max(0, min(shown[i].Seen, to-1)-second), min(shown[i].Seen, to-1))
+		}
+		return fmt.Sprintf("gaps in the watch of %s", what)
+	case evidence.PartRows, evidence.PartClocks:
+		return withoutLoad(random, need, p, b)
+	case evidence.PartDelivery:
+		lane := judgedLane(random, p, b)
+		n := 0
+		b.EditRequests(func(r *history.Request) {
+			if r.Lane == lane && r.Due >= at-second && r.Due < at+second && n%5 == 0 {
+				*r = history.Request{Worker: r.Worker, Lane: r.Lane, Seq: r.Seq, Due: r.Due, Done: r.Done, Outcome: history.Unsent}
+			}
+			n++
+		})
+		materialise(b).Retotal()
+		return fmt.Sprintf("a fifth unsent on %s around %s", lane, at)
+	}
+	return withoutObjects(need, b)
+}
+
+// TestDamageToARecordingIsNeverHeld plants failures in recordings at random moments: a failed request is seen whenever it is.
+func TestDamageToARecordingIsNeverHeld(t *testing.T) {
+	random := rand.New(rand.NewPCG(18, 0))
+	done := 0
+	for _, h := range heldRecordings(t) {
+		if invariant.Kind(h.promise) != "NoFailedRequests" {
+			continue
+		}
+		for range 10 {
+			b := editable(t, h.run)
+			how := failOne(random, h.promise, b)
+			if how == "" {
+				continue
+			}
+			done++
+			if v := judge.CheckAll(b.Run(), []invariant.Invariant{h.promise})[0]; v.Outcome == verdict.Held {
+				t.Errorf("%s with %s is held: %s", h.name, how, v.Seen)
+			}
+		}
+	}
+	if done == 0 {
+		t.Error("nothing was planted")
+	}
+}

@@ -1,0 +1,255 @@
+package judge
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/holdfast-ha/holdfast/framework/analysis/disturbances"
+	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
+	"github.com/holdfast-ha/holdfast/framework/analysis/requests"
+	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/prose"
+	"github.com/holdfast-ha/holdfast/framework/stats"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
+)
+
+// passing is the requests of an episode, or of the time outside of all, on their way through the promises about them.
+type passing struct {
+	where    string
+	from, to history.Offset
+	facts    *evidence.Run
+	tally    *requests.Stats
+	checks   []invariant.RequestCheck // by promise; nil: the episode is no test of it
+}
+
+// judgeRequests judges the promises about requests, in one pass over the requests. The error is one of reading them.
+func (r *recording) judgeRequests() error {
+	services := r.run.Header.Recorded.Services
+	if !slices.ContainsFunc(r.promises, aboutRequests) {
+		return nil
+	}
+	if len(services) == 0 {
+		r.rows.Add("the recording does not say behind which Services its requests end")
+		return nil
+	}
+	reached := r.Parts.Behind(services)
+	var all []*passing
+	for _, e := range r.Episodes(r.watched, reached...) {
+		p := r.passing(where("requests", e), e.Run)
+		p.from, p.to = e.From, e.To
+		p.tally.Part = true
+		for i := range r.promises {
+			if aboutRequests(r.promises[i]) && r.tests(i, e) {
+				p.checks[i] = r.promises[i].(invariant.RequestInvariant).Requests(p.facts, p.tally)
+			}
+		}
+		all = append(all, p)
+	}
+	r.reached = len(all)
+	quiet := r.passing("while nothing that requests reach was disturbed", r.Quiet(reached...))
+	for i, p := range r.promises {
+		if r.answersForQuiet(p) {
+			quiet.checks[i] = p.(invariant.RequestInvariant).Requests(quiet.facts, quiet.tally)
+		}
+	}
+	unclear := &unclear{during: r.Unclear(reached...), lasts: invariant.NodeLossLimit(r.run.Header.Cluster.Timings)}
+	err := pass(r.run.Requests, all, quiet, unclear)
+	r.rows = append(r.rows, unclear.doubts()...)
+	r.end(all, quiet, err)
+	return err
+}
+
+// unclear counts failures outside of all episodes that something may explain which began before the recording was judged, or ended after
+// it.
+type unclear struct {
+	during []disturbances.Disturbance
+	lasts  time.Duration // failures, after one of them
+	failed uint64
+}
+
+// takes counts a failure that something may explain.
+func (u *unclear) takes(r *history.Request) bool {
+	explained := r.Outcome.Failed() && slices.ContainsFunc(u.during, func(d disturbances.Disturbance) bool {
+		return r.Done >= d.From && r.Sent <= max(d.Seen, d.Over)+u.lasts
+	})
+	if explained {
+		u.failed++
+	}
+	return explained
+}
+
+func (u *unclear) doubts() (d verdict.Missing) {
+	if u.failed > 0 {
+		d.Add("%s failed that %s may explain, which began before the recording was judged, or ended after it",
+			prose.Count(u.failed, "request"), u.during[0].Name)
+	}
+	return d
+}
+
+func aboutRequests(p invariant.Invariant) bool {
+	_, ok := p.(invariant.RequestInvariant)
+	return ok
+}
+
+func (r *recording) passing(where string, run history.Run) *passing {
+	f := evidence.New(run)
+	return &passing{where: where, facts: f, tally: requests.NewTally(f), checks: make([]invariant.RequestCheck, len(r.promises))}
+}
+
+// tests says whether an episode is a test of a promise. Where both are promised, NoFailedRequests is about voluntary disturbances, and
+// FailuresEndWithin about involuntary ones, whatever else happens at the same time.
+func (r *recording) tests(i int, e *disturbances.Episode) bool {
+	switch r.promises[i].(type) {
+	case invariant.NoFailedRequests:
+		return !e.Involuntary() || !r.promisesA(invariant.Kind(invariant.FailuresEndWithin{}))
+	case invariant.FailuresEndWithin:
+		return e.Involuntary() || !r.promisesA(invariant.Kind(invariant.NoFailedRequests{}))
+	}
+	return true
+}
+
+// answersForQuiet says whether a promise is broken by requests that fail while nothing is disturbed.
+func (r *recording) answersForQuiet(p invariant.Invariant) bool {
+	switch p.(type) {
+	case invariant.NoFailedRequests:
+		return true
+	case invariant.FailuresEndWithin:
+		return !r.promisesA(invariant.Kind(invariant.NoFailedRequests{}))
+	}
+	return false
+}
+
+func (r *recording) promisesA(kind string) bool {
+	return slices.ContainsFunc(r.promises, func(p invariant.Invariant) bool { return invariant.Kind(p) == kind })
+}
+
+// pass gives each request to the episode in which it was due, or to the time outside of all. All are counted there.
+func pass(all history.Requests, episodes []*passing, quiet *passing, unclear *unclear) error {
+	if all == nil {
+		return nil
+	}
+	for request, err := range all() {
+		if err != nil {
+			return err
+		}
+		i, within := slices.BinarySearchFunc(episodes, request.Due, func(p *passing, at history.Offset) int {
+			switch {
+			case p.to <= at:
+				return -1
+			case p.from > at:
+				return 1
+			}
+			return 0
+		})
+		counts := quiet.tally.See(request)
+		if within {
+			episodes[i].take(request)
+		} else if counts && !unclear.takes(request) {
+			quiet.check(request)
+		}
+	}
+	return nil
+}
+
+func (p *passing) take(request *history.Request) {
+	if p.tally.See(request) {
+		p.check(request)
+	}
+}
+
+func (p *passing) check(request *history.Request) {
+	for _, check := range p.checks {
+		if check != nil {
+			check.Take(request)
+		}
+	}
+}
+
+// end collects the verdicts.
+func (r *recording) end(all []*passing, quiet *passing, err error) {
+	if err != nil {
+		r.rows.Add("%s", unread(err))
+	}
+	r.rows = append(r.rows, quiet.tally.Whole()...)
+	for i, p := range r.promises {
+		if check := quiet.checks[i]; check != nil {
+			if v := one(quiet.facts, p, check); v.Outcome == verdict.Violated {
+				r.found[i] = append(r.found[i], judged{quiet.where, v})
+			}
+		}
+		for _, e := range all {
+			if e.checks[i] == nil {
+				continue
+			}
+			r.found[i] = append(r.found[i], judged{e.where, r.met(i, e, one(e.facts, p, e.checks[i]))})
+		}
+	}
+}
+
+// met demands of a promise that is held that requests came to a pod that was disturbed. If no endpoint of their Services was disturbed,
+// the episode is no test.
+func (r *recording) met(i int, e *passing, v verdict.Verdict) verdict.Verdict {
+	lanes := r.lanes(i, e)
+	if v.Outcome != verdict.Held || e.tally.Met(lanes) {
+		return v
+	}
+	if unmet := e.tally.Unmet(r.run.Header.Recorded.Services); len(unmet) > 0 {
+		return v.Unknown(unmet)
+	}
+	return v.NotTested("nothing took a pod that received requests")
+}
+
+// lanes are those that a promise judges.
+func (r *recording) lanes(i int, e *passing) []history.Lane {
+	if p, ok := r.promises[i].(invariant.LaneInvariant); ok {
+		return e.tally.Judged(p.OnLanes())
+	}
+	return e.tally.Judged(nil)
+}
+
+// tested takes back that promises about requests were not tested, where none of them was: the load had a purpose.
+func (r *recording) tested(verdicts []verdict.Verdict) {
+	for i, p := range r.promises {
+		if v := &verdicts[i]; aboutRequests(p) && (v.Outcome != verdict.Unknown || !v.Untested) {
+			return
+		}
+	}
+	for i, p := range r.promises {
+		if aboutRequests(p) {
+			verdicts[i].Untested = false
+		}
+	}
+}
+
+// numbers adds up the figures of episodes: counts are summed, and of others the largest is kept. The upper bounds follow from the sums.
+func numbers(all []judged) map[string]float64 {
+	sums := make(map[string]float64)
+	for _, one := range all {
+		for name, n := range one.Numbers {
+			if had, known := sums[name]; known && counts(name) {
+				n += had
+			} else if known {
+				n = max(n, had)
+			}
+			sums[name] = n
+		}
+	}
+	for name := range sums {
+		if lane, ok := strings.CutPrefix(name, "upperBound95."); ok {
+			sums[name] = stats.UpperBound95(uint64(sums["requests."+lane]))
+		}
+	}
+	return sums
+}
+
+// counted are the figures that count something, by the beginnings of their names.
+var counted = []string{
+	"requests", "failed", "cause", "podTerminations", "podRestarts", "nodeLosses", "podAdditions", "accepted", "refused", "bindings", "unsent.",
+	"victimAnswers.", "excused", "maskedByGateway",
+}
+
+func counts(name string) bool {
+	return slices.ContainsFunc(counted, func(beginning string) bool { return strings.HasPrefix(name, beginning) }) && !strings.HasPrefix(name, "failedShare")
+}

@@ -1,0 +1,63 @@
+package collect
+
+import (
+	"sync"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/load"
+	"github.com/holdfast-ha/holdfast/framework/noise"
+)
+
+// playing is a worker's current plan, and what is kept of it until it is collected.
+type playing struct {
+	plan     load.Plan // as requested, without defaults
+	attack   *load.Attack
+	segments segmentStore
+	noise    noises
+
+	start    sync.Once
+	started  chan struct{}
+	finished chan struct{} // every request has its row, the last segment is closed, and the noise is recorded
+}
+
+// begin plays the plan from a moment on. A second call changes nothing.
+func (p *playing) begin(w *worker, at history.Offset) {
+	p.start.Do(func() {
+		close(p.started)
+		go p.play(w, at)
+		w.log.Info("plan begins", "plan", p.plan.ID, "in", at-w.clock())
+	})
+}
+
+func (p *playing) play(w *worker, at history.Offset) {
+	stopNoise := noise.Start(w.name, w.clock, p.noise.add)
+	p.attack.Run(at)
+	stopNoise()
+	close(p.finished)
+}
+
+// begun reports whether the plan was told when to begin.
+func (p *playing) begun() bool { return closed(p.started) }
+
+func (p *playing) done() bool { return closed(p.finished) }
+
+func closed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+// store forgets the segments up to a number: their rows are stored elsewhere.
+func (p *playing) store(n int) { p.attack.Forget(p.segments.removeUpTo(n)) }
+
+// status of a plan.
+func (w *worker) status(p *playing) Status {
+	// Finished is read before the counts: it must not be true with counts that are not final.
+	finished := p.done()
+	return Status{
+		Worker: w.name, Plan: p.plan.ID, Finished: finished, Lanes: p.attack.Status(), Held: p.attack.Held(), Spilled: p.segments.onDisk(),
+	}
+}

@@ -1,0 +1,176 @@
+package behind
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	dynamicfake "k8s.io/client-go/dynamic/fake"
+	"k8s.io/client-go/kubernetes/fake"
+	k8stesting "k8s.io/client-go/testing"
+	"sigs.k8s.io/yaml"
+)
+
+const route = `
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {name: r, namespace: shop}
+spec:
+  hostnames: ["api.example.com"]
+  rules:
+  - matches: [{path: {value: /orders}}]
+    backendRefs: [{name: orders, port: 80}, {name: orders-canary, namespace: canary, port: 80}, {name: old, port: 80}]
+  - backendRefs: [{name: rest, port: 80}, {kind: Bucket, name: files}, {name: off, port: 80, weight: 0}]
+  - matches: [{path: {type: Exact, value: /status}}]
+    backendRefs: [{name: status, port: 80}]
+  - matches: [{path: {type: RegularExpression, value: "/v[0-9]+/.*"}}]
+    backendRefs: [{name: versions, port: 80}]
+`
+
+// cluster has Services that are reached in all ways.
+func cluster(t *testing.T) (*fake.Clientset, *Finder) {
+	t.Helper()
+	service := func(name string, edit func(*corev1.Service)) *corev1.Service {
+		s := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name}}
+		s.Spec.Ports = []corev1.ServicePort{{Port: 80}}
+		edit(s)
+		return s
+	}
+	path := func(p, service string) networkingv1.HTTPIngressPath {
+		return networkingv1.HTTPIngressPath{Path: p, Backend: networkingv1.IngressBackend{Service: &networkingv1.IngressServiceBackend{Name: service}}}
+	}
+	ingress := &networkingv1.Ingress{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "in"}}
+	ingress.Spec.Rules = []networkingv1.IngressRule{
+		{Host: "shop.example.com", IngressRuleValue: networkingv1.IngressRuleValue{HTTP: &networkingv1.HTTPIngressRuleValue{Paths: []networkingv1.HTTPIngressPath{path("/", "web"), path("/cart", "cart")}}}},
+		{Host: "*.wild.example.com", IngressRuleValue: networkingv1.IngressRuleValue{HTTP: &networkingv1.HTTPIngressRuleValue{Paths: []networkingv1.HTTPIngressPath{path("/", "wild")}}}},
+		{IngressRuleValue: networkingv1.IngressRuleValue{HTTP: &networkingv1.HTTPIngressRuleValue{Paths: []networkingv1.HTTPIngressPath{path("/", "any")}}}},
+	}
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "w1"}, Status: corev1.NodeStatus{Addresses: []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: "10.0.0.5"}}}}
+	client := fake.NewClientset(
+		service("web", func(s *corev1.Service) {
+			s.Spec.ClusterIP, s.Spec.ClusterIPs = "10.96.0.7", []string{"10.96.0.7", "fd00::7"}
+		}),
+		service("port", func(s *corev1.Service) { s.Spec.Ports[0].NodePort = 30080 }),
+		service("balanced", func(s *corev1.Service) {
+			s.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{IP: "192.0.2.1"}, {Hostname: "lb.example.com"}}
+		}),
+		service("external", func(s *corev1.Service) { s.Spec.ExternalIPs = []string{"192.0.2.9"} }),
+		ingress, node,
+	)
+	var o unstructured.Unstructured
+	if err := yaml.Unmarshal([]byte(route), &o.Object); err != nil {
+		t.Fatal(err)
+	}
+	kinds := map[schema.GroupVersionResource]string{routes: "HTTPRouteList"}
+	return client, of(client, dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), kinds, &o), []string{"shop"})
+}
+
+func TestFind(t *testing.T) {
+	_, f := cluster(t)
+	for url, want := range map[string]string{
+		"http://web.shop/":                    "shop/web",
+		"http://web.shop.svc:80/x":            "shop/web",
+		"http://web.shop.svc.cluster.local./": "shop/web",
+		"http://10.96.0.7/":                   "shop/web",
+		"http://[fd00::7]/":                   "shop/web",
+		"http://web.shop:81/":                 "", // no such port
+		"http://web.other/":                   "",
+		"http://web.shopping/":                "",
+		"http://10.0.0.5:30080/":              "shop/port",
+		"http://10.0.0.6:30080/":              "", // no node of this cluster
+		"http://localhost:30080/":             "",
+		"http://192.0.2.1/":                   "shop/balanced",
+		"http://lb.example.com/":              "shop/balanced",
+		"tcp://192.0.2.9:80":                  "shop/external",
+		"https://shop.example.com/":           "shop/web",
+		"https://shop.example.com/cart/1":     "shop/cart",
+		"https://shop.example.com/cartoon":    "shop/web",
+		"https://a.wild.example.com/":         "shop/wild",
+		"https://wild.example.com/":           "",
+		"https://elsewhere.example.com/":      "", // a rule without a host is for any host, also of other clusters
+		"https://api.example.com/orders/7":    "canary/orders-canary shop/old shop/orders",
+		"https://api.example.com/":            "shop/rest",
+		"https://api.example.com/status":      "shop/status",
+		"https://api.example.com/status/x":    "shop/rest",
+		"https://api.example.com/v1/orders":   "shop/versions",
+		"ws://web.shop/socket":                "shop/web",
+	} {
+		got, note, err := f.Find(t.Context(), url)
+		if err != nil || strings.Join(got, " ") != want || (note == "") != (want != "") {
+			t.Errorf("%s: %q, note %q, %v; want %q", url, got, note, err, want)
+		}
+	}
+}
+
+// A controller joins the rules of all its Ingresses, and each has its own: what a rule of another Ingress takes away, does not reach a Service.
+// Else the disturbance of a Service that no request comes to would show something about the requests.
+func TestFindAmongSeveralIngresses(t *testing.T) {
+	exact, prefix, own := networkingv1.PathTypeExact, networkingv1.PathTypePrefix, networkingv1.PathTypeImplementationSpecific
+	rule := func(class, host, path string, kind networkingv1.PathType, service string) *networkingv1.Ingress {
+		in := &networkingv1.Ingress{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "to-" + service}}
+		if class != "" {
+			in.Spec.IngressClassName = &class
+		}
+		to := networkingv1.HTTPIngressPath{Path: path, PathType: &kind, Backend: networkingv1.IngressBackend{Service: &networkingv1.IngressServiceBackend{Name: service}}}
+		if service == "bucket" {
+			to.Backend = networkingv1.IngressBackend{Resource: &corev1.TypedLocalObjectReference{Kind: "Bucket", Name: service}}
+		}
+		in.Spec.Rules = []networkingv1.IngressRule{{Host: host, IngressRuleValue: networkingv1.IngressRuleValue{HTTP: &networkingv1.HTTPIngressRuleValue{Paths: []networkingv1.HTTPIngressPath{to}}}}}
+		return in
+	}
+	client := fake.NewClientset(
+		rule("", "a.example.com", "/", prefix, "web"), rule("", "a.example.com", "/api", prefix, "api"), rule("internal", "a.example.com", "/", prefix, "intern"),
+		rule("", "a.example.com", "/api/health", exact, "health"), rule("", "a.example.com", "/v[0-9]+/(.*)", own, "versions"), rule("", "a.example.com", "/files", prefix, "bucket"),
+		rule("", "*.example.com", "/api/long/path", prefix, "wild"),
+	)
+	kinds := map[schema.GroupVersionResource]string{routes: "HTTPRouteList"}
+	f := of(client, dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), kinds), nil)
+	for path, want := range map[string]string{
+		"/": "shop/intern shop/web", "": "shop/intern shop/web", "/api/1": "shop/api shop/intern", "/api/health": "shop/health shop/intern", "/api/health/x": "shop/api shop/intern",
+		"/v12/orders": "shop/intern shop/versions", "/versions": "shop/intern shop/web", "/files/a.png": "shop/intern", "/api/long/path": "shop/api shop/intern",
+	} {
+		if got, _, err := f.Find(t.Context(), "https://a.example.com"+path); err != nil || strings.Join(got, " ") != want {
+			t.Errorf("%q: %q, %v; want %q", path, got, err, want)
+		}
+	}
+}
+
+// What cannot be read is not known, and the note says what to do. An API server that fails is an error.
+func TestFindWithoutPermission(t *testing.T) {
+	for name, test := range map[string]struct {
+		err  error
+		note string
+	}{
+		"forbidden": {apierrors.NewForbidden(schema.GroupResource{Resource: "services"}, "", errors.New("no")), "say it with --behind"},
+		"fails":     {apierrors.NewInternalError(errors.New("etcd is away")), ""},
+	} {
+		client, f := cluster(t)
+		client.PrependReactor("list", "services", func(k8stesting.Action) (bool, runtime.Object, error) { return true, nil, test.err })
+		got, note, err := f.Find(t.Context(), "http://web.shop/")
+		if len(got) > 0 || (err != nil) != (test.note == "") || !strings.Contains(note, test.note) {
+			t.Errorf("%s: %v, %q, %v", name, got, note, err)
+		}
+	}
+}
+
+// Without permission to list nodes, an address with a node port is taken for one of a node, but not a loopback address.
+func TestFindWithoutNodes(t *testing.T) {
+	client, f := cluster(t)
+	client.PrependReactor("list", "nodes", func(k8stesting.Action) (bool, runtime.Object, error) {
+		return true, nil, apierrors.NewForbidden(schema.GroupResource{Resource: "nodes"}, "", errors.New("no"))
+	})
+	for url, want := range map[string][]string{"http://10.0.0.6:30080/": {"shop/port"}, "http://127.0.0.1:30080/": nil} {
+		if got, _, err := f.Find(context.WithoutCancel(t.Context()), url); err != nil || !cmp.Equal(got, want) {
+			t.Errorf("%s: %v, %v; want %v", url, got, err, want)
+		}
+	}
+}

@@ -1,0 +1,71 @@
+package recording
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/invariant"
+)
+
+// header is the first line of the record.
+func (s *Session) header(ctx context.Context) (history.Header, error) {
+	o := s.options
+	h := history.Header{
+		RunID: o.Run.ID, Scenario: o.Run.Scenario, Claim: o.Run.Claim, Seed: o.Run.Seed, Holdfast: o.Run.Holdfast, Base: time.Now(),
+		Samples: history.SamplesOfNoise, Facts: s.Survey.facts(), Notes: s.notes(),
+		Cluster: history.ClusterInfo{
+			Name: s.Cluster.Name(), Kubernetes: s.Survey.Identity.Kubernetes, Provider: "existing", Profile: string(clusters.Stock),
+			Timings: history.Timings(clusters.Stock.Timings()),
+		},
+	}
+	if !o.Disturbs {
+		h.Recorded = &history.Recorded{
+			Command: o.Command, For: o.For, Namespaces: o.Namespaces, Load: o.From, NotWatched: s.Survey.NotWatched,
+		}
+	}
+	if len(o.Probes) > 0 {
+		if err := s.target(ctx, &h); err != nil {
+			return h, err
+		}
+	}
+	kept, left := judgeable(o.promises(), s.Survey.NotWatched)
+	h.Notes = append(h.Notes, left...)
+	for _, p := range kept {
+		stored, err := invariant.Encode(p)
+		if err != nil {
+			return h, fmt.Errorf("write down the promise %q: %w", p, err)
+		}
+		h.Promises = append(h.Promises, stored)
+	}
+	return h, nil
+}
+
+// notes are what a reader of the verdicts must know.
+func (s *Session) notes() (notes []string) {
+	notes = append(notes, "holdfast did not make this cluster. How soon its control plane notices a lost node cannot be asked: Kubernetes' own defaults are assumed.")
+	if i := s.Survey.Identity; i.UID != "" {
+		notes = append(notes, "The cluster is the one whose namespace kube-system has the UID "+i.UID+".")
+	}
+	if ahead := s.clock.ahead(); ahead != 0 {
+		notes = append(notes, fmt.Sprintf("The clock of the API server is %s ahead of this machine's (less than zero: behind). Nothing in the record depends on it.", ahead.Round(time.Second)))
+	}
+	for _, n := range s.Survey.NotWatched {
+		notes = append(notes, fmt.Sprintf("The record has no %s: %s.", n.What, n.Why))
+	}
+	if len(s.options.Probes) > 0 {
+		notes = append(notes, "Which pod a request met is inferred from the endpoints of the Services: connections cannot be followed on this cluster.")
+	}
+	return notes
+}
+
+// file is run.json of a recording that begins.
+func (s *Session) file() history.RunFile {
+	r := s.options.Run
+	return history.RunFile{
+		ID: r.ID, Started: time.Now(), Holdfast: r.Holdfast, Kubernetes: s.Survey.Identity.Kubernetes, Seed: r.Seed, Args: r.Args, Reproduce: r.Again,
+		Scenarios: []history.ScenarioResult{{Name: r.Scenario, Dir: r.Scenario, Claim: r.Claim, Reproduce: r.Again}},
+	}
+}

@@ -1,0 +1,181 @@
+// Package inside makes the load workers of a recording in the recorded cluster: a Job of restricted pods in a namespace of its own, which is
+// all that a recording ever writes. Everything is removed with the namespace.
+//
+// It uses no namespace that it has not made, and deletes only what still has the UID of what it has made.
+package inside
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/holdfast-ha/holdfast/clusters/existing"
+	"github.com/holdfast-ha/holdfast/framework/interrupt"
+	"github.com/holdfast-ha/holdfast/framework/load"
+	"github.com/holdfast-ha/holdfast/framework/load/collect"
+	"github.com/holdfast-ha/holdfast/framework/load/workers"
+	"github.com/holdfast-ha/holdfast/framework/poll"
+	"github.com/holdfast-ha/holdfast/framework/recording"
+	"github.com/holdfast-ha/holdfast/workloads"
+)
+
+// Options say which workers are made.
+type Options struct {
+	// Image is the reference of an image of this version of holdfast, from which the nodes pull.
+	Image string
+	// Workers is how many there are; 0: 1.
+	Workers int
+	// For is how long the load may last. The cluster ends the workers then, and marks the namespace with the time, so that whoever finds it knows
+	// that nobody needs it any more.
+	For time.Duration
+}
+
+const (
+	// prefix begins the generated names of the namespaces.
+	prefix = "holdfast-load-"
+	// ExpiresAnnotation is until when a namespace of holdfast may be needed, as in RFC 3339.
+	ExpiresAnnotation = "holdfast.dev/expires"
+	// slack is how much longer workers last than the load, to be collected.
+	slack = 15 * time.Minute
+	// readyLimit is how long the image may take to be pulled, and the workers to be ready.
+	readyLimit = 5 * time.Minute
+	// removeLimit is how long the namespace may take to be gone.
+	removeLimit = 2 * time.Minute
+)
+
+// Needs are the permissions without which no worker can be made, reached and removed.
+func Needs() (all []existing.Permission) {
+	for _, p := range []struct{ verbs, group, resource, sub string }{
+		{"create get delete", "", "namespaces", ""}, {"create", "batch", "jobs", ""}, {"get list", "", "pods", ""}, {"get create update", "", "pods", "proxy"},
+	} {
+		for verb := range strings.FieldsSeq(p.verbs) {
+			all = append(all, existing.Permission{Verb: verb, Group: p.group, Resource: p.resource, Subresource: p.sub})
+		}
+	}
+	return all
+}
+
+// Workers makes load workers for recordings. The configuration is that of a user who may write; see Needs.
+func Workers(config *rest.Config, o Options) recording.Inside {
+	return func(ctx context.Context, s *recording.Session, plan load.Plan) ([]collect.Worker, *http.Client, func(context.Context) error, error) {
+		client, err := kubernetes.NewForConfig(config)
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		m := &maker{options: o, client: client, config: config, session: s}
+		if m.options.Workers == 0 {
+			m.options.Workers = 1
+		}
+		return m.make(ctx, plan)
+	}
+}
+
+// maker makes the workers of one recording.
+type maker struct {
+	options   Options
+	client    kubernetes.Interface
+	config    *rest.Config
+	session   *recording.Session
+	namespace *corev1.Namespace
+}
+
+func (m *maker) make(ctx context.Context, plan load.Plan) ([]collect.Worker, *http.Client, func(context.Context) error, error) {
+	missing, err := existing.Missing(ctx, m.client, Needs()...)
+	switch {
+	case err != nil:
+		return nil, nil, nil, err
+	case len(missing) > 0:
+		return nil, nil, nil, fmt.Errorf("this user must not %s: have the load sent from where holdfast runs (--load outside), or ask for the permission", missing[0])
+	}
+	if err := m.makeNamespace(ctx); err != nil {
+		return nil, nil, nil, err
+	}
+	done := interrupt.Of(ctx).Add(interrupt.Pending{
+		Undo: "remove namespace " + m.namespace.Name, Done: "namespace " + m.namespace.Name + " is removed",
+		Left: "namespace " + m.namespace.Name + " is left, with load workers that send no more requests: kubectl delete namespace " + m.namespace.Name,
+	})
+	remove := func(ctx context.Context) error {
+		err := m.remove(ctx)
+		if err == nil {
+			done()
+		}
+		return err
+	}
+	all, client, err := m.work(ctx, plan)
+	return all, client, remove, err
+}
+
+// makeNamespace makes a namespace with a name that nothing else has.
+func (m *maker) makeNamespace(ctx context.Context) (err error) {
+	n := workloads.Namespace("")
+	n.GenerateName = prefix
+	n.Annotations = map[string]string{ExpiresAnnotation: time.Now().Add(m.options.For + slack).UTC().Format(time.RFC3339)}
+	m.namespace, err = m.client.CoreV1().Namespaces().Create(ctx, n, metav1.CreateOptions{})
+	if err != nil {
+		return fmt.Errorf("make a namespace for the load workers: %w", err)
+	}
+	return nil
+}
+
+// work creates the Job, and waits until its workers are ready and reach what they send requests to.
+func (m *maker) work(ctx context.Context, plan load.Plan) ([]collect.Worker, *http.Client, error) {
+	w := workloads.Load{Workers: m.options.Workers, Anywhere: true, Deadline: m.options.For + slack}
+	objects, err := w.Objects(workloads.Place{Namespace: m.namespace.Name, Image: m.options.Image, Pull: corev1.PullIfNotPresent})
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, o := range objects {
+		job, is := o.(*batchv1.Job)
+		if !is {
+			return nil, nil, fmt.Errorf("make the load workers: unexpected %T", o)
+		}
+		if _, err := m.client.BatchV1().Jobs(m.namespace.Name).Create(ctx, job, metav1.CreateOptions{}); err != nil {
+			return nil, nil, fmt.Errorf("make the load workers: %w", err)
+		}
+	}
+	pods := workers.Pods{Client: m.client, Config: m.config, Namespace: m.namespace.Name}
+	all, err := pods.Ready(ctx, m.options.Workers, readyLimit)
+	if err != nil {
+		return nil, nil, err
+	}
+	client, err := rest.HTTPClientFor(m.config)
+	if err != nil {
+		return nil, nil, err
+	}
+	broke, err := collect.Reach(ctx, client, all, plan)
+	return all, client, pods.Explain(ctx, broke, err, m.session.Namespaces()...)
+}
+
+// remove deletes the namespace that was made, and no other of its name. It waits until the namespace is gone.
+func (m *maker) remove(ctx context.Context) error {
+	uid := m.namespace.UID
+	return poll.Until(ctx, "namespace "+m.namespace.Name+" to be gone", removeLimit, func(ctx context.Context) (bool, string, error) {
+		there, err := m.client.CoreV1().Namespaces().Get(ctx, m.namespace.Name, metav1.GetOptions{})
+		switch {
+		case apierrors.IsNotFound(err), err == nil && there.UID != uid:
+			return true, "", nil
+		case err != nil:
+			return false, "", err
+		case there.DeletionTimestamp != nil:
+			return false, string(there.Status.Phase), nil
+		}
+		err = m.client.CoreV1().Namespaces().Delete(ctx, m.namespace.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}})
+		if apierrors.IsNotFound(err) {
+			return true, "", nil
+		}
+		return false, "being deleted", err
+	})
+}
+
+// ErrNoImage means that there is no image for the workers.
+var ErrNoImage = errors.New("load from inside of the cluster needs an image of this holdfast that the nodes can pull: name it with --image")

@@ -1,0 +1,193 @@
+package inside
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/clusters/clustertest"
+	"github.com/holdfast-ha/holdfast/clusters/existing"
+	"github.com/holdfast-ha/holdfast/framework/apptest"
+	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/load/collect"
+	"github.com/holdfast-ha/holdfast/framework/recording"
+)
+
+// cluster is a cluster of somebody else in memory, whose pods are all the same real load worker.
+type cluster struct {
+	*clustertest.Cluster
+	mu    sync.Mutex
+	wrote []string
+}
+
+func newCluster(t *testing.T) *cluster {
+	t.Helper()
+	c := &cluster{Cluster: clustertest.New("staging", clusters.Spec{Zones: []string{"a"}, WorkersPerZone: 2})}
+	client, err := kubernetes.NewForConfig(c.Config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"kube-system", "shop"} {
+		if _, err := client.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.PodURL = work(t)
+	c.Sent = func(method, path, _ string) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if method != http.MethodGet && !strings.Contains(path, "selfsubject") {
+			c.wrote = append(c.wrote, method+" "+path)
+		}
+	}
+	return c
+}
+
+func work(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	ended := make(chan error, 1)
+	go func() { ended <- collect.RunWorker(ctx, collect.WorkerOptions{Name: "load-0", Listener: l}) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil && !errors.Is(err, context.Canceled) {
+			t.Logf("the load worker: %v", err) // a test may leave rows behind
+		}
+	})
+	return "http://" + l.Addr().String()
+}
+
+func (c *cluster) options(t *testing.T, url string) recording.Options {
+	t.Helper()
+	return recording.Options{
+		Access: existing.Of("staging", "shop", c.Config()), Namespaces: []string{"shop"}, Before: 2 * time.Second, Settled: time.Second, Say: t.Logf,
+		Probes: []apptest.Probe{apptest.OfURL(url, 0)}, From: history.LoadInside, Inside: Workers(c.Config(), Options{Image: "r.test/holdfast:1"}),
+		Run: recording.Run{ID: "r1", Dir: filepath.Join(t.TempDir(), "r1"), Scenario: "record/shop"},
+	}
+}
+
+// All that a recording with load from inside writes: a namespace of its own with a Job, which it removes.
+func TestTheWorkersAreAllThatIsWritten(t *testing.T) {
+	c := newCluster(t)
+	shop := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	t.Cleanup(shop.Close)
+	var made *corev1.Namespace
+	body := func(ctx context.Context, s *recording.Session) error {
+		list, err := s.Client().CoreV1().Namespaces().List(ctx, metav1.ListOptions{})
+		for i := range list.Items {
+			if strings.HasPrefix(list.Items[i].Name, prefix) {
+				made = &list.Items[i]
+			}
+		}
+		return err
+	}
+	o := c.options(t, shop.URL)
+	if _, err := recording.Record(t.Context(), o, body); err != nil {
+		t.Fatal(err)
+	}
+	if made == nil || made.Annotations[ExpiresAnnotation] == "" || made.Labels["pod-security.kubernetes.io/enforce"] != "restricted" {
+		t.Fatalf("namespace %+v", made)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, w := range c.wrote {
+		ours := strings.HasSuffix(w, "/namespaces") || strings.Contains(w, "/namespaces/"+made.Name)
+		if !ours {
+			t.Errorf("the recording wrote %s", w)
+		}
+	}
+	if at := "/api/v1/namespaces/" + made.Name; !slices.Contains(c.wrote, "DELETE "+at) || c.Get(at) != nil {
+		t.Errorf("%s is left; sent: %v", at, c.wrote)
+	}
+	run, err := history.Open(filepath.Join(o.Run.Dir, "record", "shop"))
+	if err != nil || run.Incomplete != "" {
+		t.Fatal(err, run.Incomplete)
+	}
+	rows := 0
+	for r, err := range run.Requests() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Lane != history.LaneControl {
+			rows++
+		}
+	}
+	if rows < 30 || run.Header.Recorded.Load != history.LoadInside {
+		t.Errorf("%d rows, %+v", rows, run.Header.Recorded)
+	}
+}
+
+// Who may not remove what it makes makes nothing.
+func TestWithoutPermissionNothingIsWritten(t *testing.T) {
+	for _, p := range Needs() {
+		c := newCluster(t)
+		c.May = func(a authorizationv1.ResourceAttributes) bool {
+			return a.Verb != p.Verb || a.Resource != p.Resource || a.Subresource != p.Subresource || a.Namespace != ""
+		}
+		_, err := recording.Record(t.Context(), c.options(t, "http://127.0.0.1:1/"), recording.Wait(time.Second))
+		if err == nil || !strings.Contains(err.Error(), "this user must not "+p.String()) {
+			t.Errorf("%s: %v", p, err)
+		}
+		if len(c.wrote) > 0 {
+			t.Errorf("%s: it wrote %v", p, c.wrote)
+		}
+	}
+}
+
+// What was begun is removed, whatever goes wrong. A namespace that somebody else has made meanwhile under the name is left alone.
+func TestWhatWasBegunIsRemoved(t *testing.T) {
+	c := newCluster(t)
+	c.Refuse = func(method, path string) *apierrors.StatusError {
+		if method == http.MethodPost && strings.HasSuffix(path, "/jobs") {
+			return apierrors.NewForbidden(corev1.Resource("jobs"), "", errors.New("a policy wants limits"))
+		}
+		return nil
+	}
+	_, err := recording.Record(t.Context(), c.options(t, "http://127.0.0.1:1/"), recording.Wait(time.Second))
+	if err == nil || !strings.Contains(err.Error(), "a policy wants limits") {
+		t.Errorf("got %v", err)
+	}
+	for _, w := range c.wrote {
+		name, is := strings.CutPrefix(w, "DELETE /api/v1/namespaces/")
+		if is && c.Get("/api/v1/namespaces/"+name) != nil {
+			t.Errorf("namespace %s is left", name)
+		}
+	}
+	if !slices.ContainsFunc(c.wrote, func(w string) bool { return strings.HasPrefix(w, "DELETE /api/v1/namespaces/"+prefix) }) {
+		t.Errorf("nothing was removed: %v", c.wrote)
+	}
+}
+
+func TestAnotherNamespaceOfTheNameIsLeft(t *testing.T) {
+	c := newCluster(t)
+	client, err := kubernetes.NewForConfig(c.Config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &maker{client: client, namespace: &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop", UID: "another"}}}
+	if err := m.remove(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if c.Get("/api/v1/namespaces/shop") == nil {
+		t.Error("a namespace of somebody else was deleted")
+	}
+}

@@ -1,0 +1,212 @@
+package recording
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"runtime/debug"
+	"time"
+
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/holdfast-ha/holdfast/clusters/existing"
+	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/interrupt"
+	"github.com/holdfast-ha/holdfast/framework/judge"
+	"github.com/holdfast-ha/holdfast/framework/observe"
+	"github.com/holdfast-ha/holdfast/framework/poll"
+)
+
+// Body is what happens while a cluster is recorded. It ends with its context, which a signal ends.
+type Body func(ctx context.Context, s *Session) error
+
+// endLimit bounds the end of a recording: the last requests, the comparison of the watches with lists, and the removal of load workers.
+const endLimit = 3 * time.Minute
+
+// Record records a cluster while the body does what it does, and has the record judged. The result stands in run.json, whose content is
+// returned. A signal ends the body; the recording then ends as always, and is judged. The error is that of the body, or of the harness.
+func Record(ctx context.Context, o Options, body Body) (history.RunFile, error) {
+	if err := o.fill(); err != nil {
+		return history.RunFile{}, err
+	}
+	survey, err := Look(ctx, o.Access, o.Namespaces)
+	if err != nil {
+		return history.RunFile{}, err
+	}
+	return RecordKnown(ctx, o, survey, body)
+}
+
+// RecordKnown is Record for a cluster that was looked at before.
+func RecordKnown(ctx context.Context, o Options, survey Survey, body Body) (history.RunFile, error) {
+	if err := o.fill(); err != nil {
+		return history.RunFile{}, err
+	}
+	s, err := open(ctx, o, survey)
+	if err != nil {
+		return history.RunFile{}, err
+	}
+	file := s.file()
+	if err := errors.Join(history.ReserveRoom(o.Run.Dir), file.Write(o.Run.Dir)); err != nil {
+		return history.RunFile{}, err
+	}
+	began := time.Now()
+	done := interrupt.Of(ctx).Add(interrupt.Pending{
+		Undo: "end the recording and judge it", Done: "the recording is ended", Left: "the record in " + o.Run.Dir + " is incomplete",
+	})
+	err = s.record(ctx, body)
+	done()
+	result := &file.Scenarios[0]
+	result.Took = time.Since(began)
+	return s.finish(file, err)
+}
+
+// open connects to the cluster, and begins the record.
+func open(ctx context.Context, o Options, survey Survey) (*Session, error) {
+	s := &Session{options: o, Survey: survey, config: reading(o.Access), clock: newServerClock()}
+	s.config.Wrap(s.clock.wrap)
+	var err error
+	if s.client, err = kubernetes.NewForConfig(s.config); err != nil {
+		return nil, err
+	}
+	if s.Cluster, err = existing.Open(ctx, o.Access.Name(), s.config); err != nil {
+		return nil, err
+	}
+	header, err := s.header(ctx)
+	if err != nil {
+		return nil, err
+	}
+	w, err := history.Create(s.dir(), header)
+	if err != nil {
+		return nil, err
+	}
+	s.board = newBoard(w)
+	return s, nil
+}
+
+func (s *Session) dir() string {
+	return filepath.Join(s.options.Run.Dir, filepath.FromSlash(s.options.Run.Scenario))
+}
+
+// reading is the configuration of clients that list and watch much, and write nothing.
+func reading(a *existing.Access) *rest.Config {
+	c := a.ReadOnly()
+	c.AcceptContentTypes = "application/vnd.kubernetes.protobuf,application/json"
+	c.ContentType = "application/json" // of questions about permissions
+	return c
+}
+
+// record is what happens, from the first list to the last. The record is closed in the end, whatever happened, and has the error.
+func (s *Session) record(ctx context.Context, body Body) error {
+	err := s.play(ctx, body)
+	if failed := (CommandError{}); err != nil && ctx.Err() == nil && !errors.As(err, &failed) { // how a command ended is in its step, and weakens no evidence
+		err = errors.Join(err, s.board.Append(history.Event{T: s.board.Now(), Trouble: &history.Trouble{What: err.Error()}}))
+	}
+	return errors.Join(err, s.close(ctx))
+}
+
+// play records until the body has ended and the cluster has settled.
+func (s *Session) play(ctx context.Context, body Body) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("panic: %v\n%s", r, debug.Stack())
+		}
+	}()
+	lasting := context.WithoutCancel(ctx) // what records goes on until the record is closed
+	scope := observe.Scope{Namespaces: s.options.Namespaces, Without: s.Survey.without(), Reading: true, Clock: s.clock}
+	if s.watcher, err = observe.Start(lasting, s.client, scope, s.board); err != nil {
+		return s.options.Access.Explain(err)
+	}
+	s.Say("watching %s", s.board.counts())
+	s.follow(lasting)
+	if err := s.startLoad(ctx, lasting); err != nil {
+		return err
+	}
+	if err := s.phase(history.Steady); err != nil {
+		return err
+	}
+	if err := poll.Pass(ctx, s.options.Before); err != nil {
+		return nil // a signal ends a recording like everything else
+	}
+	if len(s.options.Command) > 0 || s.options.Disturbs {
+		if err := s.Undisturbed(); err != nil {
+			return err
+		}
+	}
+	return s.during(ctx, lasting, body)
+}
+
+// during lets the body do what it does, and watches what comes of it. A second signal ends the process.
+func (s *Session) during(ctx, lasting context.Context, body Body) error {
+	if s.options.Disturbs {
+		if err := s.phase(history.Disturbed); err != nil {
+			return err
+		}
+	}
+	bodyErr := body(ctx, s)
+	if s.options.Disturbs {
+		if err := s.phase(history.Recovered); err != nil {
+			return errors.Join(bodyErr, err)
+		}
+	}
+	return errors.Join(bodyErr, s.after(ctx, lasting))
+}
+
+// after watches what comes of what the body has done. Who has ended the body by a signal does not want to wait for long.
+func (s *Session) after(ctx, lasting context.Context) error {
+	limit := s.options.Recover
+	if ctx.Err() != nil {
+		ctx, limit = lasting, min(limit, hurried)
+	}
+	s.Say("recording until every workload has been settled for %s, for at most %s", s.options.Settled, limit)
+	if err := s.Settle(ctx, limit); ctx.Err() == nil {
+		return err
+	}
+	return nil // a signal
+}
+
+// hurried is how long a recording goes on at most after a signal.
+const hurried = time.Minute
+
+func (s *Session) phase(name history.PhaseName) error {
+	return s.board.Append(history.Event{T: s.board.Now(), Phase: &history.Phase{Name: name}})
+}
+
+// close ends the load and the watches, and completes the record.
+func (s *Session) close(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endLimit)
+	defer cancel()
+	errs := []error{s.phase(history.Drained)}
+	for _, l := range s.load {
+		errs = append(errs, l.session.Stop(ctx))
+	}
+	for _, end := range s.ending {
+		errs = append(errs, end(ctx))
+	}
+	if s.watcher != nil {
+		errs = append(errs, s.watcher.Stop())
+	}
+	for _, err := range errs {
+		if err != nil {
+			errs = append(errs, s.board.Append(history.Event{T: s.board.Now(), Trouble: &history.Trouble{What: err.Error()}}))
+		}
+	}
+	return errors.Join(append(errs, s.board.Close())...)
+}
+
+// finish judges the record, and writes run.json.
+func (s *Session) finish(file history.RunFile, recordErr error) (history.RunFile, error) {
+	result := &file.Scenarios[0]
+	if recorded, err := history.Open(s.dir()); err != nil {
+		recordErr = errors.Join(recordErr, err)
+		result.Error = recordErr.Error()
+	} else if errors.Is(recordErr, ErrUnhealthy) {
+		result.Error = recordErr.Error()
+	} else {
+		judge.Record(recorded, result)
+	}
+	file.Ended = time.Now()
+	file.Outcome = result.Outcome
+	return file, errors.Join(recordErr, history.FreeRoom(s.options.Run.Dir), file.Write(s.options.Run.Dir))
+}

@@ -1,0 +1,153 @@
+package recording
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/holdfast-ha/holdfast/clusters/existing"
+	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/load"
+	"github.com/holdfast-ha/holdfast/framework/load/collect"
+	"github.com/holdfast-ha/holdfast/framework/observe"
+	"github.com/holdfast-ha/holdfast/framework/poll"
+	"github.com/holdfast-ha/holdfast/framework/prose"
+)
+
+// Session is a recording that is under way, for the body that runs meanwhile.
+type Session struct {
+	// Cluster is the cluster, whose Config can only read.
+	Cluster *existing.Cluster
+	// Survey is what was found out beforehand.
+	Survey Survey
+
+	options Options
+	board   *board
+	config  *rest.Config // for reading
+	clock   *serverClock
+	client  kubernetes.Interface
+	watcher *observe.Watcher
+	mu      sync.Mutex // of load
+	load    []*loading
+	ending  []func(context.Context) error // what ends with the recording
+	steps   int
+}
+
+// Record takes the events of what the body does.
+func (s *Session) Record() *history.Writer { return s.board.Writer }
+
+// Client can only read.
+func (s *Session) Client() kubernetes.Interface { return s.client }
+
+// Namespaces are those that are recorded; none: all.
+func (s *Session) Namespaces() []string { return s.options.Namespaces }
+
+// Say writes a line for the user.
+func (s *Session) Say(format string, args ...any) { s.options.Say(format, args...) }
+
+// Step records a step while it is done. The error of the step is in the record, and is returned.
+func (s *Session) Step(step history.Step, do func() error) (err error) {
+	step.ID, step.Stage = s.steps, history.StepBegin
+	s.steps++
+	if err := s.board.Append(history.Event{T: s.board.Now(), Step: new(step)}); err != nil {
+		return err
+	}
+	defer func() {
+		step.Stage = history.StepEnd
+		if err != nil {
+			step.Error = err.Error()
+		}
+		err = errors.Join(err, s.board.Append(history.Event{T: s.board.Now(), Step: &step}))
+	}()
+	return do()
+}
+
+// Answered are the pods that have just answered on each lane, as far as answers tell; nothing without load.
+func (s *Session) Answered(ctx context.Context) (map[history.Lane][]string, error) {
+	all := make(map[history.Lane][]string)
+	for _, l := range s.load {
+		some, err := l.session.Answered(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for lane, pods := range some {
+			all[lane] = append(all[lane], pods...)
+		}
+	}
+	return all, nil
+}
+
+// ErrUnhealthy means that requests failed before anything was done: then nothing that is done would show anything.
+var ErrUnhealthy = errors.New("mend the application, or say with the probe's expectation that this answer is good")
+
+// Undisturbed returns an error that wraps ErrUnhealthy if a request has failed so far, or if none was sent.
+func (s *Session) Undisturbed() error {
+	sent, failed := s.totals()
+	switch {
+	case len(s.load) == 0:
+		return nil
+	case sent == 0:
+		return errors.New("before anything was done, no request could be sent")
+	case failed == 0:
+		return nil
+	}
+	why := ""
+	for _, l := range s.load {
+		if r, known := l.session.FirstFailure(); known && why == "" {
+			why = fmt.Sprintf(", the first: %s %s", r.Outcome, r.Err)
+		}
+	}
+	return fmt.Errorf("before anything was done, %d of %s failed%s: %w", failed, prose.Count(sent, "request"), strings.TrimRight(why, " "), ErrUnhealthy)
+}
+
+// totals are the requests of all workers.
+func (s *Session) totals() (sent, failed uint64) {
+	for _, l := range s.load {
+		t := l.session.Totals()
+		sent, failed = sent+t.Sent, failed+t.Failed
+	}
+	return sent, failed
+}
+
+// Settle waits until every workload has been settled for some time, or until the limit has passed. The record then shows which has not
+// recovered.
+func (s *Session) Settle(ctx context.Context, limit time.Duration) error {
+	var since time.Time
+	err := poll.Until(ctx, "every workload to settle", limit, func(context.Context) (bool, string, error) {
+		if left := s.board.unsettled(); len(left) > 0 {
+			since = time.Time{}
+			return false, "not settled: " + prose.List(left), nil
+		}
+		if since.IsZero() {
+			since = time.Now()
+		}
+		return time.Since(since) >= s.options.Settled, "settled", nil
+	})
+	if err != nil && ctx.Err() == nil {
+		s.Say("  not every workload has settled: %s", prose.List(s.board.unsettled()))
+		return nil
+	}
+	return err
+}
+
+// loading is the load of some workers.
+type loading struct {
+	from    history.LoadFrom
+	session *collect.Session
+	until   history.Offset // when it ends by itself
+	stopped bool           // the user was told that it ended early
+}
+
+// why is why a load ended that nobody has stopped.
+func (l *loading) why(now history.Offset) string {
+	if now >= l.until {
+		return fmt.Sprintf("the load ended after %s, which is the longest time that requests are sent", load.MaxDuration)
+	}
+	return "the load stopped: a server answered with status 429, which says that there are too many requests; name a lower rate with --rate"
+}

@@ -1,0 +1,114 @@
+package workloads
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
+)
+
+func jobOf(t *testing.T, l Load) *batchv1.Job {
+	t.Helper()
+	objects, err := l.Objects(place)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(objects) != 1 {
+		t.Fatalf("%d objects, want one owner to delete", len(objects))
+	}
+	return objects[0].(*batchv1.Job)
+}
+
+// A worker that fails is not started again, and ends no other.
+func TestAWorkerIsNeverReplaced(t *testing.T) {
+	for name, l := range map[string]Load{"one": {}, "many": {Workers: 4}, "anywhere": {Workers: 200, Anywhere: true}} {
+		spec := jobOf(t, l).Spec
+		if spec.BackoffLimit != nil || spec.BackoffLimitPerIndex == nil || *spec.BackoffLimitPerIndex != 0 || spec.MaxFailedIndexes != nil {
+			t.Errorf("%s: back-off limits %v, %v per index, %v indexes", name, spec.BackoffLimit, spec.BackoffLimitPerIndex, spec.MaxFailedIndexes)
+		}
+		if spec.Template.Spec.RestartPolicy != corev1.RestartPolicyNever || *spec.CompletionMode != batchv1.IndexedCompletion {
+			t.Errorf("%s: %s, %s", name, spec.Template.Spec.RestartPolicy, *spec.CompletionMode)
+		}
+		if want := int32(max(1, l.Workers)); *spec.Completions != want || *spec.Parallelism != want {
+			t.Errorf("%s: %d at a time of %d, want %d", name, *spec.Parallelism, *spec.Completions, want)
+		}
+		if *spec.ActiveDeadlineSeconds != 7200 || *spec.TTLSecondsAfterFinished <= 0 {
+			t.Errorf("%s: the cluster ends it after %d s, and removes it %d s later", name, *spec.ActiveDeadlineSeconds, *spec.TTLSecondsAfterFinished)
+		}
+	}
+}
+
+// Workers are on the load node and on the named nodes in equal numbers, or on any node that is no victim.
+func TestWhereWorkersAre(t *testing.T) {
+	nodes := map[string]map[string]string{
+		"load": {labelRole: roleLoad, Host: "load"}, "w1": {labelRole: roleWorker, Host: "w1"}, "w2": {labelRole: roleWorker, Host: "w2"},
+		"foreign": {Host: "foreign"},
+	}
+	for want, l := range map[string]Load{
+		"load":            {Workers: 4},
+		"load w1":         {AlsoOn: []string{"w1"}},
+		"foreign load w1": {Anywhere: true, NotOn: []string{"w2"}},
+	} {
+		job := jobOf(t, l)
+		pod := &corev1.Pod{Spec: job.Spec.Template.Spec}
+		var may []string
+		for _, name := range []string{"foreign", "load", "w1", "w2"} {
+			fits, err := nodeaffinity.GetRequiredNodeAffinity(pod).Match(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: nodes[name]}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if fits {
+				may = append(may, name)
+			}
+		}
+		if got := strings.Join(may, " "); got != want {
+			t.Errorf("%+v: on %s, want %s", l, got, want)
+		}
+		spread := pod.Spec.TopologySpreadConstraints[0]
+		if spread.TopologyKey != Host || spread.MaxSkew != 1 || (spread.WhenUnsatisfiable == corev1.DoNotSchedule) == l.Anywhere {
+			t.Errorf("%+v: spread %+v", l, spread)
+		}
+		if tolerated := len(pod.Spec.Tolerations) > 0; tolerated == l.Anywhere {
+			t.Errorf("%+v: tolerations %v", l, pod.Spec.Tolerations)
+		}
+	}
+	if n := (Load{AlsoOn: []string{"w1", "w2"}}).WithDefaults().Workers; n != 3 {
+		t.Errorf("%d workers on the load node and two others", n)
+	}
+}
+
+// No autoscaler moves a worker, and no mesh puts a proxy before it.
+func TestWorkersAreLeftAlone(t *testing.T) {
+	meta := jobOf(t, Load{}).Spec.Template.ObjectMeta
+	for key, want := range map[string]string{
+		"karpenter.sh/do-not-disrupt": "true", "cluster-autoscaler.kubernetes.io/safe-to-evict": "false", "sidecar.istio.io/inject": "false",
+		"linkerd.io/inject": "disabled",
+	} {
+		if got := meta.Annotations[key]; got != want {
+			t.Errorf("annotation %s: %q, want %q", key, got, want)
+		}
+	}
+	if got := meta.Labels["sidecar.istio.io/inject"]; got != "false" {
+		t.Errorf("label for Istio: %q", got)
+	}
+}
+
+func TestLoadThatCannotBe(t *testing.T) {
+	for want, l := range map[string]Load{
+		`spill: "much" is no size of a disk`:       {Spill: "much"},
+		`spill: "-1Gi" is no size of a disk`:       {Spill: "-1Gi"},
+		"ends the workers before they begin":       {Deadline: -time.Second},
+		"and on nodes besides the load node":       {Anywhere: true, AlsoOn: []string{"w1"}},
+		"not on some nodes, and on the load node":  {NotOn: []string{"w1"}},
+		`load: resources: "lots": quantities must`: {Resources: Resources{Memory: "lots"}},
+	} {
+		if _, err := l.Objects(place); err == nil || !strings.Contains(fmt.Sprint(err), want) {
+			t.Errorf("%+v: %v, want %q", l, err, want)
+		}
+	}
+}
