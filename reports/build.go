@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/judge/stored"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
@@ -17,8 +18,8 @@ import (
 // Build reads the folder of a run, such as artifacts/latest. What is damaged or missing is reported as such: a scenario that was not
 // judged, or whose record is incomplete, is Unknown. Build returns an error only if there is nothing to report.
 func Build(runDir string) (Report, error) {
-	file, fileErr := history.ReadRunFile(runDir)
-	records, err := history.Records(runDir)
+	file, fileErr := runfolder.ReadFile(runDir)
+	records, err := runfolder.Records(runDir)
 	if fileErr != nil && len(records) == 0 {
 		return Report{}, fmt.Errorf("report on %s: %w", runDir, fileErr)
 	}
@@ -28,11 +29,11 @@ func Build(runDir string) (Report, error) {
 			r.Trouble = append(r.Trouble, e.Error())
 		}
 	}
-	if _, err := os.Stat(filepath.Join(runDir, history.RunFileName)); err == nil {
+	if _, err := os.Stat(filepath.Join(runDir, runfolder.FileName)); err == nil {
 		r.Damaged = fileErr
 	}
 	if fileErr == nil && (file.ID == "" || file.Seed == 0) { // every run has both
-		r.Trouble = append(r.Trouble, history.RunFileName+" is damaged: it lacks the run's name or seed")
+		r.Trouble = append(r.Trouble, runfolder.FileName+" is damaged: it lacks the run's name or seed")
 	}
 	if fileErr == nil && file.Ended.IsZero() {
 		r.Trouble = append(r.Trouble, "the run did not end: it was killed, or is still running")
@@ -41,7 +42,7 @@ func Build(runDir string) (Report, error) {
 		r.Scenarios = append(r.Scenarios, scenarioOf(runDir, &file.Scenarios[i]))
 	}
 	for _, dir := range records {
-		if !slices.ContainsFunc(file.Scenarios, func(r history.ScenarioResult) bool { return r.Dir == dir }) {
+		if !slices.ContainsFunc(file.Scenarios, func(r runfolder.ScenarioResult) bool { return r.Dir == dir }) {
 			r.Scenarios = append(r.Scenarios, unlisted(runDir, dir))
 		}
 	}
@@ -50,7 +51,7 @@ func Build(runDir string) (Report, error) {
 	return r.Completed(), nil
 }
 
-func reportOf(file history.RunFile) Report {
+func reportOf(file runfolder.File) Report {
 	r := Report{
 		Interrupted: file.Interrupted,
 		RunID:       file.ID, Started: file.Started, Holdfast: file.Holdfast, Seed: file.Seed, Profile: file.Profile,
@@ -66,7 +67,7 @@ func reportOf(file history.RunFile) Report {
 }
 
 // fillIn takes from the scenarios what run.json lacks.
-func (r *Report) fillIn(runDir string, file history.RunFile) {
+func (r *Report) fillIn(runDir string, file runfolder.File) {
 	r.RunID = cmp.Or(r.RunID, filepath.Base(runDir))
 	var profiles []string
 	for i := range r.Scenarios {
@@ -89,7 +90,7 @@ func (r *Report) fillIn(runDir string, file history.RunFile) {
 }
 
 // scenarioOf reports on a scenario that run.json lists. Its verdicts are in run.json, everything else is in its record.
-func scenarioOf(runDir string, listed *history.ScenarioResult) Scenario {
+func scenarioOf(runDir string, listed *runfolder.ScenarioResult) Scenario {
 	left := listed.NotBegun != "" || listed.Interrupted != ""
 	if listed.NotSupported != "" || left && hasRecord(runDir, listed.Dir) { // the record must confirm it
 		stored.Again(runDir, listed)
@@ -155,7 +156,7 @@ func hasRecord(runDir, dir string) bool {
 	return err == nil
 }
 
-func verdictsOf(listed *history.ScenarioResult) ([]verdict.Verdict, error) {
+func verdictsOf(listed *runfolder.ScenarioResult) ([]verdict.Verdict, error) {
 	var list []verdict.Verdict
 	for i, raw := range listed.Verdicts {
 		var v verdict.Verdict
@@ -169,7 +170,7 @@ func verdictsOf(listed *history.ScenarioResult) ([]verdict.Verdict, error) {
 
 // takeResultOf takes the result that run.json lists if it is worse than the sum of the verdicts. The harness can know of errors that
 // are in no verdict.
-func (s *Scenario) takeResultOf(listed *history.ScenarioResult) {
+func (s *Scenario) takeResultOf(listed *runfolder.ScenarioResult) {
 	if listed.NotSupported != "" && listed.Error == "" && listed.Outcome == "" && len(listed.Verdicts) == 0 {
 		s.Result, s.Why = Unsupported, listed.NotSupported
 		return

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 	"github.com/holdfast-ha/holdfast/reports"
 	"github.com/holdfast-ha/holdfast/reports/formats"
@@ -41,41 +42,41 @@ func TestBuildDamaged(t *testing.T) {
 		}
 	}
 	for name, test := range map[string]struct {
-		spoil  func(t *testing.T, dir string, file *history.RunFile)
+		spoil  func(t *testing.T, dir string, file *runfolder.File)
 		result reports.Result
 		why    string // a part of it
 	}{
-		"events cut off": {func(t *testing.T, dir string, _ *history.RunFile) {
+		"events cut off": {func(t *testing.T, dir string, _ *runfolder.File) {
 			truncate(t, filepath.Join(dir, events))
 		}, reports.Unknown, "the record is incomplete"},
-		"requests cut off": {func(t *testing.T, dir string, _ *history.RunFile) {
+		"requests cut off": {func(t *testing.T, dir string, _ *runfolder.File) {
 			files, _ := filepath.Glob(filepath.Join(dir, "chaos", "*", history.RequestsFolder, "*.csv"))
 			if len(files) == 0 {
 				t.Fatal("no files of requests")
 			}
 			truncate(t, files[0])
 		}, reports.Unknown, "the record is incomplete"},
-		"record gone": {func(t *testing.T, dir string, _ *history.RunFile) {
+		"record gone": {func(t *testing.T, dir string, _ *runfolder.File) {
 			if err := os.RemoveAll(filepath.Join(dir, "chaos")); err != nil {
 				t.Fatal(err)
 			}
 		}, reports.Unknown, "the record is incomplete"},
-		"record elsewhere": {func(_ *testing.T, _ string, file *history.RunFile) {
+		"record elsewhere": {func(_ *testing.T, _ string, file *runfolder.File) {
 			file.Scenarios[0].Dir = "../../etc"
 		}, reports.Unknown, `its folder "../../etc" is not below the run's`},
-		"another's record": {func(_ *testing.T, _ string, file *history.RunFile) {
+		"another's record": {func(_ *testing.T, _ string, file *runfolder.File) {
 			file.Scenarios[0].Name = "chaos/delete-pods"
 		}, reports.Unknown, "its folder has the record of chaos/drain-one-worker"},
-		"verdict unreadable": {func(_ *testing.T, _ string, file *history.RunFile) {
+		"verdict unreadable": {func(_ *testing.T, _ string, file *runfolder.File) {
 			file.Scenarios[0].Verdicts[0] = json.RawMessage(`{"outcome":5}`)
 		}, reports.Unknown, "read verdict 1 of chaos/drain-one-worker"},
-		"not judged": {func(_ *testing.T, _ string, file *history.RunFile) {
+		"not judged": {func(_ *testing.T, _ string, file *runfolder.File) {
 			file.Scenarios[0].Verdicts, file.Scenarios[0].Outcome = nil, ""
 		}, reports.Unknown, "no promise was judged"},
-		"harness failed": {func(_ *testing.T, _ string, file *history.RunFile) {
+		"harness failed": {func(_ *testing.T, _ string, file *runfolder.File) {
 			file.Scenarios[0].Verdicts, file.Scenarios[0].Error = nil, "create cluster: no room"
 		}, reports.Unknown, "the harness could not run or judge the scenario: create cluster: no room"},
-		"the run's own word is worse": {func(_ *testing.T, _ string, file *history.RunFile) {
+		"the run's own word is worse": {func(_ *testing.T, _ string, file *runfolder.File) {
 			file.Scenarios[0].Outcome = "unknown"
 		}, reports.Unknown, "run.json says unknown"},
 	} {
@@ -101,7 +102,7 @@ func TestBuildMutantsOwnWord(t *testing.T) {
 		reporttest.Store(t, filepath.Join(dir, "mutants", "x"), reporttest.Named(reporttest.Light(), "mutants/x", "a claim").Header(func(h *history.Header) {
 			h.Promises, h.Mutant = []history.Promise{{Kind: "NoFailedRequests"}}, mutant
 		}))
-		file.Scenarios = append([]history.ScenarioResult{{Name: "mutants/x", Dir: "mutants/x", Mutant: mutant, Outcome: outcome}}, file.Scenarios...)
+		file.Scenarios = append([]runfolder.ScenarioResult{{Name: "mutants/x", Dir: "mutants/x", Mutant: mutant, Outcome: outcome}}, file.Scenarios...)
 		listed := &file.Scenarios[0]
 		v := reporttest.Held("NoFailedRequests", "none fails", "9 failed", nil)
 		v.Outcome, v.At = verdict.Violated, 20*time.Second

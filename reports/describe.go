@@ -6,6 +6,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/analysis/attribution"
 	"github.com/holdfast-ha/holdfast/framework/analysis/disturbances"
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/stages"
 	"github.com/holdfast-ha/holdfast/framework/judge"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 	"github.com/holdfast-ha/holdfast/reports/words"
@@ -25,7 +26,7 @@ func Describe(run history.Run, verdicts []verdict.Verdict) Scenario {
 	for _, p := range run.Phases() {
 		s.Phases = append(s.Phases, Phase{p.Name, Seconds(p.From), Seconds(p.To)})
 	}
-	for _, f := range run.Faults() {
+	for _, f := range stages.Faults(run) {
 		s.Faults = append(s.Faults, faultOf(f))
 	}
 	if run.Header.Mutant != nil {

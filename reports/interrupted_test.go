@@ -5,14 +5,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 )
 
 // A run is interrupted before it is unknown, and after it is violated.
 func TestResultOfARunThatWasInterrupted(t *testing.T) {
 	cut, never := Scenario{Name: "chaos/b"}, Scenario{Name: "chaos/c"}
-	cut.takeResultOf(&history.ScenarioResult{Interrupted: "interrupted in the phase steady"})
-	never.takeResultOf(&history.ScenarioResult{NotBegun: "not begun: the run was interrupted"})
+	cut.takeResultOf(&runfolder.ScenarioResult{Interrupted: "interrupted in the phase steady"})
+	never.takeResultOf(&runfolder.ScenarioResult{NotBegun: "not begun: the run was interrupted"})
 	for _, test := range []struct {
 		with Scenario
 		want Result

@@ -5,13 +5,13 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 // ResultOf is the result of a scenario in run.json, and the reason. An outcome that this version does not know is Unknown. Empty: the
 // scenario was not judged.
-func ResultOf(s *history.ScenarioResult) (Result, string) {
+func ResultOf(s *runfolder.ScenarioResult) (Result, string) {
 	if s.NotSupported != "" && s.Error == "" && s.Outcome == "" {
 		return Unsupported, s.NotSupported
 	}
@@ -35,7 +35,7 @@ func ResultOf(s *history.ScenarioResult) (Result, string) {
 }
 
 // caughtOf is the verdict on a mutant in run.json. An older version wrote only its outcome.
-func caughtOf(s *history.ScenarioResult, verdicts []verdict.Verdict) (caught verdict.Verdict, err error) {
+func caughtOf(s *runfolder.ScenarioResult, verdicts []verdict.Verdict) (caught verdict.Verdict, err error) {
 	if len(s.Caught) > 0 {
 		if err := json.Unmarshal(s.Caught, &caught); err != nil {
 			return caught, fmt.Errorf("read the verdict on the mutant %s: %w", s.Name, err)

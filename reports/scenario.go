@@ -8,6 +8,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/analysis/attribution"
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/stages"
 	"github.com/holdfast-ha/holdfast/framework/judge"
 	"github.com/holdfast-ha/holdfast/framework/stats"
 	"github.com/holdfast-ha/holdfast/reports/words"
@@ -211,8 +212,8 @@ func (s *Scenario) Bounds95() (requests, disruptions *float64) {
 	return requests, disruptions
 }
 
-func faultOf(f history.FaultLife) Fault {
-	at := func(m history.Moment) *Seconds {
+func faultOf(f stages.FaultLife) Fault {
+	at := func(m stages.Moment) *Seconds {
 		if !m.OK {
 			return nil
 		}

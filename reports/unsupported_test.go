@@ -8,6 +8,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/history/historytest"
+	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
 )
 
@@ -15,7 +16,7 @@ import (
 // shown nothing.
 func TestWhatIsNotSupportedIsNamedAndCountsForNothing(t *testing.T) {
 	no := Scenario{Name: "chaos/latency"}
-	no.takeResultOf(&history.ScenarioResult{NotSupported: "tc netem is not supported here"})
+	no.takeResultOf(&runfolder.ScenarioResult{NotSupported: "tc netem is not supported here"})
 	if no.Result != Unsupported || no.Why != "tc netem is not supported here" || no.Result.Good() || no.Result.Broken() {
 		t.Errorf("got %s, %s", no.Result, no.Why)
 	}
@@ -36,7 +37,7 @@ func TestWhatIsNotSupportedIsNamedAndCountsForNothing(t *testing.T) {
 	}
 	// Its own verdicts, an error or an outcome weigh more than the word: somebody has tried.
 	tried := Scenario{Name: "chaos/latency", Result: Held}
-	tried.takeResultOf(&history.ScenarioResult{NotSupported: "no", Outcome: "violated"})
+	tried.takeResultOf(&runfolder.ScenarioResult{NotSupported: "no", Outcome: "violated"})
 	if tried.Result != Violated {
 		t.Errorf("got %s", tried.Result)
 	}
@@ -63,12 +64,12 @@ func TestWhatIsNotSupportedIsSoInTheRecord(t *testing.T) {
 		if err := b.Write(filepath.Join(dir, "chaos", "latency")); err != nil {
 			t.Fatal(err)
 		}
-		s := scenarioOf(dir, &history.ScenarioResult{Name: "test/built", Dir: "chaos/latency", NotSupported: why})
+		s := scenarioOf(dir, &runfolder.ScenarioResult{Name: "test/built", Dir: "chaos/latency", NotSupported: why})
 		if s.Result != want {
 			t.Errorf("got %s: %s, want %s", s.Result, s.Why, want)
 		}
 	}
-	if s := scenarioOf(t.TempDir(), &history.ScenarioResult{Name: "test/built", Dir: "gone", NotSupported: why}); s.Result != Unknown {
+	if s := scenarioOf(t.TempDir(), &runfolder.ScenarioResult{Name: "test/built", Dir: "gone", NotSupported: why}); s.Result != Unknown {
 		t.Errorf("without a record: %s: %s", s.Result, s.Why)
 	}
 }

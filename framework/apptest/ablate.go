@@ -9,6 +9,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
 	"github.com/holdfast-ha/holdfast/framework/prose"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
@@ -128,7 +129,7 @@ func limitsFailures(promises []invariant.Invariant) string {
 }
 
 // Table says of each practice what happened without it, and of each addition what happened with it.
-func (tried *Trial) Table(f history.RunFile) string {
+func (tried *Trial) Table(f runfolder.File) string {
 	outcome := outcomesOf(f)
 	text := ""
 	if len(tried.Removals) > 0 {

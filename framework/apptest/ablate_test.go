@@ -11,6 +11,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/apptest"
 	"github.com/holdfast-ha/holdfast/framework/audit"
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
@@ -74,7 +75,7 @@ func TestNothingToTakeAway(t *testing.T) {
 	if err != nil || len(specs) != 2 || specs[0].Name != "app/rollout" || specs[1].Name != "app/drain" {
 		t.Fatalf("%v of %d scenarios", err, len(specs))
 	}
-	if text := tried.Table(history.RunFile{}); !strings.Contains(text, "no practice that could be taken away") {
+	if text := tried.Table(runfolder.File{}); !strings.Contains(text, "no practice that could be taken away") {
 		t.Errorf("got %q", text)
 	}
 }
@@ -101,7 +102,7 @@ func said(kind, outcome, failed string) []json.RawMessage {
 
 func TestTheTableSaysWhatEachPracticeIsWorth(t *testing.T) {
 	const none, few = "NoFailedRequests", "FewFailedRequests"
-	file := history.RunFile{Scenarios: []history.ScenarioResult{
+	file := runfolder.File{Scenarios: []runfolder.ScenarioResult{
 		{Name: "app/rollout", Outcome: "held", Verdicts: said(none, "held", "0")}, {Name: "app/drain", Outcome: "unknown"},
 		{Name: "app/rollout-b", Outcome: "held", Verdicts: said(few, "held", "2")},
 		{Name: "a-1", Outcome: "held", Verdicts: said(none, "violated", "65")}, {Name: "a-2", Outcome: "held", Verdicts: said(none, "held", "0")},
@@ -128,11 +129,11 @@ func TestTheTableSaysWhatEachPracticeIsWorth(t *testing.T) {
 // A node's death costs requests with retries, too. They are worth something if it costs many more without them.
 func TestTheTableComparesLosses(t *testing.T) {
 	const kind = "FailuresEndWithin"
-	results := []history.ScenarioResult{{Name: "app/node-kill", Outcome: "held", Verdicts: said(kind, "held", "40")}}
+	results := []runfolder.ScenarioResult{{Name: "app/node-kill", Outcome: "held", Verdicts: said(kind, "held", "40")}}
 	for name, of := range map[string][2]string{
 		"a-1": {"held", "131"}, "a-2": {"held", "128"}, "b-1": {"held", "70"}, "b-2": {"held", "45"}, "c-1": {"held", "85"}, "c-2": {"held", "86"}, "d-1": {"violated", "41"},
 	} {
-		results = append(results, history.ScenarioResult{Name: name, Outcome: "held", Verdicts: said(kind, of[0], of[1])})
+		results = append(results, runfolder.ScenarioResult{Name: name, Outcome: "held", Verdicts: said(kind, of[0], of[1])})
 	}
 	removal := func(place string, without ...string) apptest.Removal {
 		return apptest.Removal{Practice: apptest.Practice{Place: place, Removed: "the retries", Fault: "node-kill"}, Twin: "app/node-kill", Without: without}
@@ -140,7 +141,7 @@ func TestTheTableComparesLosses(t *testing.T) {
 	tried := apptest.Trial{Removals: []apptest.Removal{
 		removal("cfg.yaml:1", "a-1", "a-2"), removal("cfg.yaml:2", "b-1", "b-2"), removal("cfg.yaml:3", "c-1", "c-2"), removal("cfg.yaml:4", "d-1"),
 	}}
-	rowsOf(t, tried.Table(history.RunFile{Scenarios: results}), map[string]string{
+	rowsOf(t, tried.Table(runfolder.File{Scenarios: results}), map[string]string{
 		"cfg.yaml:1": "more requests were lost in 2 of 2 (131 and 128 requests failed; with it 40)",
 		"cfg.yaml:2": "not noticed in 2 of 2 (70 and 45 requests failed; with it 40): nothing shows",
 		"cfg.yaml:3": "more requests were lost in 1 of 2 (85 and 86 requests failed; with it 40)", // more than twice as many, and five
@@ -151,15 +152,15 @@ func TestTheTableComparesLosses(t *testing.T) {
 // A scenario that loses a request with a practice still shows what is lost without it, if that is clearly more.
 func TestTheTableComparesWithABrokenTwin(t *testing.T) {
 	const kind = "NoFailedRequests"
-	results := []history.ScenarioResult{{Name: "app/rollout", Outcome: "violated", Verdicts: said(kind, "violated", "1")}}
+	results := []runfolder.ScenarioResult{{Name: "app/rollout", Outcome: "violated", Verdicts: said(kind, "violated", "1")}}
 	for name, failed := range map[string]string{"a-1": "93", "b-1": "7", "c-1": "8"} {
-		results = append(results, history.ScenarioResult{Name: name, Outcome: "held", Verdicts: said(kind, "violated", failed)})
+		results = append(results, runfolder.ScenarioResult{Name: name, Outcome: "held", Verdicts: said(kind, "violated", failed)})
 	}
 	removal := func(place, without string) apptest.Removal {
 		return apptest.Removal{Practice: apptest.Practice{Place: place, Removed: "the hook", Fault: "rollout"}, Twin: "app/rollout", Without: []string{without}}
 	}
 	tried := apptest.Trial{Removals: []apptest.Removal{removal("web.yaml:1", "a-1"), removal("web.yaml:2", "b-1"), removal("web.yaml:3", "c-1")}}
-	rowsOf(t, tried.Table(history.RunFile{Scenarios: results}), map[string]string{
+	rowsOf(t, tried.Table(runfolder.File{Scenarios: results}), map[string]string{
 		"web.yaml:1": "more requests were lost in 1 of 1 (93 requests failed; with it 1)",
 		"web.yaml:2": "not noticed in 1 of 1 (7 requests failed; with it 1): nothing shows",
 		"web.yaml:3": "more requests were lost in 1 of 1 (8 requests failed; with it 1)",
@@ -218,7 +219,7 @@ func TestAdditions(t *testing.T) {
 		t.Errorf("after %s: %d scenarios, %v", specs[len(specs)-1].Name, len(more), err)
 	}
 	const none = "NoFailedRequests"
-	table := tried.Table(history.RunFile{Scenarios: []history.ScenarioResult{
+	table := tried.Table(runfolder.File{Scenarios: []runfolder.ScenarioResult{
 		{Name: "app/rollout", Outcome: "violated", Verdicts: said(none, "violated", "54")}, {Name: "app/drain", Outcome: "unknown"},
 		{Name: "add/no-prestop-web-1", Outcome: "held", Verdicts: said(none, "held", "0")},
 		{Name: "add/no-prestop-web-2", Outcome: "violated", Verdicts: said(none, "violated", "1")},

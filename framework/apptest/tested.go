@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"slices"
 
-	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
@@ -23,7 +23,7 @@ type tested struct {
 }
 
 // outcomesOf are the outcomes of a run's scenarios by their names.
-func outcomesOf(f history.RunFile) map[string]tested {
+func outcomesOf(f runfolder.File) map[string]tested {
 	all := map[string]tested{}
 	for _, s := range f.Scenarios {
 		one := tested{outcome: verdict.Outcome(s.Outcome)}

@@ -3,7 +3,7 @@ package certify
 import (
 	"slices"
 
-	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/reports"
 	"github.com/holdfast-ha/holdfast/reports/certificate"
@@ -63,6 +63,6 @@ func applicationBroken(c *certificate.Certificate) bool {
 }
 
 // ready reports whether the application could be tested: whatever else a run of it found, its cluster was upgraded.
-func ready(f history.RunFile) bool {
-	return !slices.ContainsFunc(f.Scenarios, func(s history.ScenarioResult) bool { return s.Error != "" })
+func ready(f runfolder.File) bool {
+	return !slices.ContainsFunc(f.Scenarios, func(s runfolder.ScenarioResult) bool { return s.Error != "" })
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/history/historytest"
+	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 	"github.com/holdfast-ha/holdfast/reports/certificate"
@@ -196,7 +197,7 @@ func TestResults(t *testing.T) {
 		},
 		"a run that was killed": {
 			in: func(t *testing.T, in *Input) {
-				file, err := history.ReadRunFile(in.After)
+				file, err := runfolder.ReadFile(in.After)
 				must(t, err)
 				file.Ended = time.Time{}
 				must(t, file.Write(in.After))
@@ -205,7 +206,7 @@ func TestResults(t *testing.T) {
 		},
 		"a run.json that was changed": {
 			in: func(t *testing.T, in *Input) {
-				must(t, os.WriteFile(filepath.Join(in.Before, history.RunFileName), []byte("{}"), 0o600))
+				must(t, os.WriteFile(filepath.Join(in.Before, runfolder.FileName), []byte("{}"), 0o600))
 			},
 			want: "not certified = Core: not certified (unknown, unknown) Extended: not certified (unknown)",
 			reasons: []string{

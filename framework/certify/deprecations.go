@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/reports/certificate"
 )
 
@@ -37,7 +38,7 @@ func warnings(dir string) (found []history.APIWarning) {
 	if dir == "" {
 		return nil
 	}
-	records, _ := history.Records(dir)
+	records, _ := runfolder.Records(dir)
 	for _, record := range records {
 		run, _ := history.Open(filepath.Join(dir, filepath.FromSlash(record)))
 		for _, w := range run.Warnings() {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/run"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
@@ -30,11 +31,11 @@ type Existing struct {
 	// Refused says why scenarios are not tried, by name. If all are, Disturb is not called.
 	Refused map[string]string
 	// Disturb runs the scenarios that are not refused, and stores their run in a folder.
-	Disturb func(ctx context.Context, part, dir string) (history.RunFile, error)
+	Disturb func(ctx context.Context, part, dir string) (runfolder.File, error)
 	// Upgrade records the command, under the scenario's name UpgradeScenario.
-	Upgrade func(ctx context.Context, dir string) (history.RunFile, error)
+	Upgrade func(ctx context.Context, dir string) (runfolder.File, error)
 	// Ended reports the end of a run.
-	Ended func(part string, f history.RunFile) error
+	Ended func(part string, f runfolder.File) error
 
 	broken bool
 }
@@ -82,7 +83,7 @@ func (c *Existing) allowed() bool {
 }
 
 // ended writes the reports of a run, and tells of its end. A run that was not begun has no ID.
-func (c *Existing) ended(part string, file history.RunFile) error {
+func (c *Existing) ended(part string, file runfolder.File) error {
 	if file.ID == "" {
 		return nil
 	}

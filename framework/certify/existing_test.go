@@ -10,6 +10,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/history/historytest"
+	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 	"github.com/holdfast-ha/holdfast/reports/certificate"
@@ -48,23 +49,23 @@ func (u upgradeOfExisting) certify(t *testing.T) (doc *certificate.Certificate, 
 	c := &Existing{
 		Dir: t.TempDir(), ID: "c1", Cluster: certificate.Cluster{Name: "staging", Command: "./upgrade.sh", Namespaces: []string{"shop"}},
 		Features: []scenario.Feature{{Name: "drain", Scenarios: []scenario.Spec{{Name: "app/drain", Claim: "a drain is invisible"}}}},
-		Refused:  map[string]string{}, Ended: func(string, history.RunFile) error { return nil },
+		Refused:  map[string]string{}, Ended: func(string, runfolder.File) error { return nil },
 	}
 	if u.refused {
 		c.Refused["app/drain"] = "the namespace lacks the label holdfast.dev/disturb"
 	}
-	c.Disturb = func(_ context.Context, part, dir string) (history.RunFile, error) {
+	c.Disturb = func(_ context.Context, part, dir string) (runfolder.File, error) {
 		outcome, version := verdict.Held, to
 		if part == beforeRun {
 			outcome, version = u.before, from
 		}
 		stored(t, dir, version, found{name: "app/drain", outcome: outcome})
-		return history.ReadRunFile(dir)
+		return runfolder.ReadFile(dir)
 	}
-	c.Upgrade = func(_ context.Context, dir string) (history.RunFile, error) {
+	c.Upgrade = func(_ context.Context, dir string) (runfolder.File, error) {
 		upgraded = true
 		stored(t, dir, from, found{name: UpgradeScenario, outcome: u.outcome, record: u.record})
-		file, err := history.ReadRunFile(dir)
+		file, err := runfolder.ReadFile(dir)
 		return file, errors.Join(u.err, err)
 	}
 	doc, broken, err = c.Run(t.Context())

@@ -7,6 +7,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/analysis/disturbances"
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/stages"
 	"github.com/holdfast-ha/holdfast/framework/prose"
 )
 
@@ -62,16 +63,16 @@ func (v Versions) incomplete() string {
 
 // recordedSteps are the steps of an upgrade that others made, as far as a recording shows them: what disturbed the cluster. One that was not over
 // when the recording ended, such as a node that stays cordoned, is a step that did not end.
-func recordedSteps(run history.Run) (list []history.StepLife) {
+func recordedSteps(run history.Run) (list []stages.StepLife) {
 	if run.Header.Recorded == nil {
 		return nil
 	}
 	next := 0
-	for _, s := range run.Steps() {
+	for _, s := range stages.Steps(run) {
 		next = max(next, s.ID+1)
 	}
 	for i, d := range disturbances.Read(run).All {
-		s := history.StepLife{ID: next + i, What: d.Name, Begin: history.Moment{At: d.From, OK: true}, End: history.Moment{At: d.Over, OK: !d.Open}}
+		s := stages.StepLife{ID: next + i, What: d.Name, Begin: stages.Moment{At: d.From, OK: true}, End: stages.Moment{At: d.Over, OK: !d.Open}}
 		if len(d.Nodes) == 1 {
 			s.Node = d.Nodes[0]
 		}

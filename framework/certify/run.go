@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/holdfast-ha/holdfast/clusters"
-	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/run"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
@@ -38,7 +38,7 @@ type Certification struct {
 	// KeepBroken leaves a cluster whose upgrade failed as it was then.
 	KeepBroken bool
 	// Ended reports the end of a run.
-	Ended func(part string, f history.RunFile) error
+	Ended func(part string, f runfolder.File) error
 
 	cluster  clusters.Cluster
 	upgraded bool // the upgrade has begun, so no other cluster can show the result
@@ -59,7 +59,7 @@ func (c *Certification) Run(ctx context.Context) (doc *certificate.Certificate, 
 		first := run.Batch{Name: applicationRun, Settings: c.settings(applicationRun, c.From), Chosen: []scenario.Spec{app.Upgrade}}
 		runs = append([]run.Batch{first}, runs...)
 	}
-	_, runErr := run.Batches(ctx, runs, func(i int, f history.RunFile) bool { return c.next(ctx, runs[i].Name, f) })
+	_, runErr := run.Batches(ctx, runs, func(i int, f runfolder.File) bool { return c.next(ctx, runs[i].Name, f) })
 	doc, err = c.issue()
 	return doc, c.broken || doc != nil && Broken(doc), errors.Join(err, runErr, errors.Join(c.errs...))
 }
@@ -82,7 +82,7 @@ func (c *Certification) settings(part string, release certificate.Release) run.S
 }
 
 // next says after a run whether the next run is worth its time.
-func (c *Certification) next(ctx context.Context, part string, f history.RunFile) bool {
+func (c *Certification) next(ctx context.Context, part string, f runfolder.File) bool {
 	c.errs = append(c.errs, formats.WriteAll(filepath.Join(c.Settings.Dir, part)), c.Ended(part, f))
 	c.broken = c.broken || run.OutcomeOf(f) == verdict.Violated
 	switch part {

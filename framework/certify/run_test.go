@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/run"
 )
 
@@ -16,9 +16,9 @@ func TestABrokenPromiseCountsWithoutACertificate(t *testing.T) {
 	ended := ""
 	c := &Certification{
 		Plan: Plan{Profiles: profiles()}, Settings: run.Settings{Dir: base},
-		Ended: func(part string, _ history.RunFile) error { ended += part; return nil },
+		Ended: func(part string, _ runfolder.File) error { ended += part; return nil },
 	}
-	goOn := c.next(t.Context(), beforeRun, history.RunFile{Scenarios: []history.ScenarioResult{{Name: "chaos/a", Outcome: "violated"}}})
+	goOn := c.next(t.Context(), beforeRun, runfolder.File{Scenarios: []runfolder.ScenarioResult{{Name: "chaos/a", Outcome: "violated"}}})
 	if _, err := c.issue(); err == nil || !c.broken || !goOn || ended != beforeRun || c.errs[0] == nil {
 		t.Errorf("error %v, broken %t, go on %t, ended %q, errors %v", err, c.broken, goOn, ended, c.errs)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/history/historytest"
+	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 	"github.com/holdfast-ha/holdfast/reports/certificate"
@@ -86,12 +87,12 @@ type found struct {
 func stored(t *testing.T, dir, kubernetes string, scenarios ...found) {
 	t.Helper()
 	started := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	file := history.RunFile{
+	file := runfolder.File{
 		ID: filepath.Base(dir), Started: started, Ended: started.Add(time.Minute), Holdfast: "v0.1.0", Kubernetes: kubernetes, Seed: 7,
 		Reproduce: "holdfast run --seed 7", Outcome: "held",
 	}
 	for _, f := range scenarios {
-		result := history.ScenarioResult{
+		result := runfolder.ScenarioResult{
 			Name: f.name, Dir: f.name, Outcome: string(f.outcome), NotSupported: f.notSupported, Error: f.err, NotBegun: f.notBegun, Interrupted: f.interrupted,
 			Reproduce: "holdfast run " + f.name + " --seed 7", Took: 45 * sec,
 		}

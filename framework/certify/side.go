@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/judge"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 	"github.com/holdfast-ha/holdfast/reports"
@@ -26,12 +27,12 @@ type storedRun struct {
 	// missing is why the run as a whole is no evidence: it does not exist, or is incomplete. Empty if it completed.
 	missing string
 	report  reports.Report
-	listed  map[string]history.ScenarioResult
+	listed  map[string]runfolder.ScenarioResult
 }
 
 // openRun reads a run. If the run cannot be read, missing says why.
 func openRun(what, from, dir string) storedRun {
-	f := storedRun{what: what, dir: dir, listed: make(map[string]history.ScenarioResult)}
+	f := storedRun{what: what, dir: dir, listed: make(map[string]runfolder.ScenarioResult)}
 	if dir == "" {
 		f.missing = "there is none"
 		return f
@@ -51,7 +52,7 @@ func openRun(what, from, dir string) storedRun {
 	if len(f.report.Trouble) > 0 {
 		f.missing = f.report.Trouble[0]
 	}
-	if file, err := history.ReadRunFile(dir); err == nil { // otherwise Build has reported it
+	if file, err := runfolder.ReadFile(dir); err == nil { // otherwise Build has reported it
 		for i := range file.Scenarios {
 			f.listed[file.Scenarios[i].Name] = file.Scenarios[i]
 		}
@@ -85,7 +86,7 @@ func emptySide(v reports.Result, why string) certificate.Side {
 }
 
 // found is the side that a report shows.
-func (f *storedRun) found(r *reports.Scenario, listed history.ScenarioResult, on string) certificate.Side {
+func (f *storedRun) found(r *reports.Scenario, listed runfolder.ScenarioResult, on string) certificate.Side {
 	s := emptySide(verdictOf(r), r.Why)
 	s.Requests, s.Failed, s.Unsent, s.UpperBound95 = r.Requests.Sent, r.Requests.Failed, r.Requests.Unsent, r.Requests.UpperBound95
 	s.Disruptions = r.Disruptions

@@ -22,7 +22,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/certify"
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
 	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
-	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/launch"
 	"github.com/holdfast-ha/holdfast/framework/recording"
 	"github.com/holdfast-ha/holdfast/framework/run/summary"
@@ -113,20 +113,20 @@ func (f *runningFlags) certify(cmd *cobra.Command, version string, own certifyFl
 	if err != nil {
 		return fmt.Errorf("make a folder for the certificate: %w", err)
 	}
-	if err := history.PointLastAttempt(own.artifacts, id); err != nil {
+	if err := runfolder.PointLastAttempt(own.artifacts, id); err != nil {
 		return err
 	}
 	seed := cmp.Or(own.seed, rand.Uint64()>>11|1)
 	c := &certify.Existing{
 		Dir: filepath.Join(own.artifacts, id), ID: id, Holdfast: version, Seed: seed, Reproduce: f.again(own),
 		Cluster: f.about(access, survey), Probes: probesOf(probes), Features: disturbed, Refused: refused("only the upgrade was asked for: nothing else was done to the cluster"),
-		Ended: func(part string, file history.RunFile) error {
+		Ended: func(part string, file runfolder.File) error {
 			_, err := fmt.Fprintf(out, "\n%s: %s\n\n", part, summary.Of(file))
 			return err
 		},
 	}
 	terminal.SayTo(out)("certify %s: the upgrade of %s by %q\n", id, access, f.upgrade)
-	c.Upgrade = func(ctx context.Context, dir string) (history.RunFile, error) {
+	c.Upgrade = func(ctx context.Context, dir string) (runfolder.File, error) {
 		return f.record(cmd, recording.Options{
 			Access: access, Namespaces: f.namespaces, Probes: probes, Behind: f.behind, Command: []string{"sh", "-c", f.upgrade}, Recover: f.recover,
 			Say: terminal.SayTo(out),
@@ -141,10 +141,10 @@ func (f *runningFlags) certify(cmd *cobra.Command, version string, own certifyFl
 }
 
 // record records the command. How it ended is in the record, and so in the certificate.
-func (f *runningFlags) record(cmd *cobra.Command, o recording.Options, survey recording.Survey) (history.RunFile, error) {
+func (f *runningFlags) record(cmd *cobra.Command, o recording.Options, survey recording.Survey) (runfolder.File, error) {
 	environ, remove, err := recording.Environ(o.Access.Context, f.cluster.Kubeconfig())
 	if err != nil {
-		return history.RunFile{}, fmt.Errorf("prepare the upgrade: %w", err)
+		return runfolder.File{}, fmt.Errorf("prepare the upgrade: %w", err)
 	}
 	defer remove()
 	streams := recording.Streams{In: cmd.InOrStdin(), Out: cmd.OutOrStdout(), Err: cmd.ErrOrStderr()}

@@ -13,6 +13,7 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters/existing"
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/recording"
 	"github.com/holdfast-ha/holdfast/reports/certificate"
 )
@@ -64,7 +65,7 @@ func TestCertifyIsAProcess(t *testing.T) {
 			if strings.Contains(out, "[3/3]") {
 				t.Error("after an upgrade that never was, something was tried")
 			}
-			doc, err := certificate.Read(filepath.Join(dir, history.LastAttemptName))
+			doc, err := certificate.Read(filepath.Join(dir, runfolder.LastAttemptName))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
-	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
@@ -135,24 +135,24 @@ func TestExitCodes(t *testing.T) {
 }
 
 func TestARunsExitCode(t *testing.T) {
-	result := func(outcome, err string) history.ScenarioResult {
-		return history.ScenarioResult{Outcome: outcome, Error: err}
+	result := func(outcome, err string) runfolder.ScenarioResult {
+		return runfolder.ScenarioResult{Outcome: outcome, Error: err}
 	}
 	for name, test := range map[string]struct {
-		results []history.ScenarioResult
+		results []runfolder.ScenarioResult
 		want    int
 	}{
-		"all held":                    {[]history.ScenarioResult{result("held", "")}, exit.Held},
-		"one violated":                {[]history.ScenarioResult{result("held", ""), result("violated", "")}, exit.Violated},
-		"one unknown":                 {[]history.ScenarioResult{result("held", ""), result("unknown", "")}, exit.Unknown},
-		"one could not be run":        {[]history.ScenarioResult{result("held", ""), result("", "no engine")}, exit.Failed},
-		"violated and could not run":  {[]history.ScenarioResult{result("violated", ""), result("", "no engine")}, exit.Violated},
+		"all held":                    {[]runfolder.ScenarioResult{result("held", "")}, exit.Held},
+		"one violated":                {[]runfolder.ScenarioResult{result("held", ""), result("violated", "")}, exit.Violated},
+		"one unknown":                 {[]runfolder.ScenarioResult{result("held", ""), result("unknown", "")}, exit.Unknown},
+		"one could not be run":        {[]runfolder.ScenarioResult{result("held", ""), result("", "no engine")}, exit.Failed},
+		"violated and could not run":  {[]runfolder.ScenarioResult{result("violated", ""), result("", "no engine")}, exit.Violated},
 		"nothing was run, nothing is": {nil, exit.Unknown},
-		"one is not supported":        {[]history.ScenarioResult{result("held", ""), {NotSupported: "no netem"}}, exit.Held},
-		"and one violated":            {[]history.ScenarioResult{result("violated", ""), {NotSupported: "no netem"}}, exit.Violated},
-		"none is supported":           {[]history.ScenarioResult{{NotSupported: "no netem"}}, exit.Unknown},
+		"one is not supported":        {[]runfolder.ScenarioResult{result("held", ""), {NotSupported: "no netem"}}, exit.Held},
+		"and one violated":            {[]runfolder.ScenarioResult{result("violated", ""), {NotSupported: "no netem"}}, exit.Violated},
+		"none is supported":           {[]runfolder.ScenarioResult{{NotSupported: "no netem"}}, exit.Unknown},
 	} {
-		if got := exit.Code(outcomeOf(history.RunFile{Scenarios: test.results})); got != test.want {
+		if got := exit.Code(outcomeOf(runfolder.File{Scenarios: test.results})); got != test.want {
 			t.Errorf("%s: exit code %d, want %d", name, got, test.want)
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters/kind"
 	"github.com/holdfast-ha/holdfast/clusters/kind/inventory"
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/stages"
 	"github.com/holdfast-ha/holdfast/framework/poll"
 )
 
@@ -182,7 +183,7 @@ func (h harness) killInTheMiddleOf(scenario string) {
 		if err != nil {
 			return false, "", err
 		}
-		faults := run.Faults()
+		faults := stages.Faults(run)
 		return len(faults) > 0 && faults[len(faults)-1].Seen.OK, "not seen yet", nil
 	})
 	err = errors.Join(err, c.Process.Kill())

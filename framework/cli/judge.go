@@ -7,7 +7,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
 	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
-	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/judge/stored"
 	"github.com/holdfast-ha/holdfast/framework/run"
 	"github.com/holdfast-ha/holdfast/framework/run/summary"
@@ -26,7 +26,7 @@ so is a missing record that run.json lists. The memory that judge needs does not
 		Example: "  holdfast judge artifacts/latest\n  holdfast judge artifacts/latest/chaos/rolling-update",
 		Args:    terminal.OneArg,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			records, err := history.Records(args[0])
+			records, err := runfolder.Records(args[0])
 			if err != nil {
 				return err
 			}
@@ -41,7 +41,7 @@ so is a missing record that run.json lists. The memory that judge needs does not
 }
 
 // outcomeOf is the exit code of a run. A broken promise takes precedence over an interruption, and an interruption over a harness failure.
-func outcomeOf(f history.RunFile) error {
+func outcomeOf(f runfolder.File) error {
 	outcome := run.OutcomeOf(f)
 	switch {
 	case outcome == verdict.Violated:

@@ -17,6 +17,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/history/historytest"
+	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
 	"github.com/holdfast-ha/holdfast/framework/judge"
 )
@@ -204,7 +205,7 @@ func TestJudgeWhatIsNoRun(t *testing.T) {
 func TestJudgeTakesAnyFolder(t *testing.T) {
 	dir := t.TempDir()
 	store(t, filepath.Join(dir, "r1"), still(t, "chaos/a"), broken(t, "chaos/b"))
-	if err := os.Symlink("r1", filepath.Join(dir, history.LatestName)); err != nil {
+	if err := os.Symlink("r1", filepath.Join(dir, runfolder.LatestName)); err != nil {
 		t.Fatal(err)
 	}
 	for path, want := range map[string]int{"latest": exit.Violated, "r1/chaos/a": exit.Held, "r1/chaos": exit.Violated, "latest/chaos/a": exit.Held} {
@@ -298,19 +299,19 @@ func TestRequestsThatAreGoneAreMissed(t *testing.T) {
 }
 
 // storeRun writes a complete run: records, and the run.json that a run would have written.
-func storeRun(t *testing.T, builders ...*historytest.Builder) (dir string, file history.RunFile) {
+func storeRun(t *testing.T, builders ...*historytest.Builder) (dir string, file runfolder.File) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "r1")
 	for _, b := range builders {
 		b.Header(func(h *history.Header) { h.RunID = "r1" })
 	}
 	store(t, dir, builders...)
-	file = history.RunFile{
+	file = runfolder.File{
 		ID: "r1", Started: time.Unix(0, 0), Ended: time.Unix(60, 0), Holdfast: "v1.2.3", Seed: 1, Reproduce: "holdfast run --seed 1",
 	}
 	for _, b := range builders {
 		run := b.Run()
-		one := history.ScenarioResult{Name: run.Header.Scenario, Dir: run.Header.Scenario, Mutant: run.Header.Mutant}
+		one := runfolder.ScenarioResult{Name: run.Header.Scenario, Dir: run.Header.Scenario, Mutant: run.Header.Mutant}
 		verdicts := judge.Judge(run)
 		for _, v := range verdicts {
 			text, err := json.Marshal(v)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 )
 
 // move replaces one folder or file by another.
@@ -26,41 +27,41 @@ func move(t *testing.T, from, to string) {
 // judge compares the records with run.json: a record may be missing, or may be of another scenario or run.
 func TestJudgeMissesWhatIsNotThere(t *testing.T) {
 	for name, test := range map[string]struct {
-		spoil func(t *testing.T, dir string, file history.RunFile)
+		spoil func(t *testing.T, dir string, file runfolder.File)
 		code  int
 		err   string
 	}{
-		"nothing": {func(*testing.T, string, history.RunFile) {}, exit.Held, ""},
-		"a record is gone": {func(t *testing.T, dir string, _ history.RunFile) {
+		"nothing": {func(*testing.T, string, runfolder.File) {}, exit.Held, ""},
+		"a record is gone": {func(t *testing.T, dir string, _ runfolder.File) {
 			move(t, filepath.Join(dir, "chaos", "b"), filepath.Join(dir, "b"))
 		},
 			exit.Failed, "judge r1: run.json says that chaos/b was judged, and its record is not in "},
-		"only its events are gone": {func(t *testing.T, dir string, _ history.RunFile) {
+		"only its events are gone": {func(t *testing.T, dir string, _ runfolder.File) {
 			move(t, filepath.Join(dir, "chaos", "b", history.EventsFile), filepath.Join(dir, "chaos", "b", "x"))
 		}, exit.Failed, "run.json says that chaos/b was judged"},
-		"two are swapped": {func(t *testing.T, dir string, _ history.RunFile) {
+		"two are swapped": {func(t *testing.T, dir string, _ runfolder.File) {
 			a, b, aside := filepath.Join(dir, "chaos", "a"), filepath.Join(dir, "chaos", "b"), filepath.Join(dir, "aside")
 			move(t, a, aside)
 			move(t, b, a)
 			move(t, aside, b)
 		}, exit.Failed, "lies the record of chaos/b of run r1, and run.json says that it is that of chaos/a"},
-		"one takes another's place": {func(t *testing.T, dir string, _ history.RunFile) {
+		"one takes another's place": {func(t *testing.T, dir string, _ runfolder.File) {
 			move(t, filepath.Join(dir, "chaos", "a"), filepath.Join(dir, "chaos", "b"))
 		}, exit.Failed, "run.json says that chaos/a was judged"},
-		"one of another run": {func(t *testing.T, dir string, file history.RunFile) {
+		"one of another run": {func(t *testing.T, dir string, file runfolder.File) {
 			file.ID = "r2"
 			if err := file.Write(dir); err != nil {
 				t.Fatal(err)
 			}
 		}, exit.Failed, "lies the record of chaos/a of run r1, and run.json says"},
-		"one was never begun": {func(t *testing.T, dir string, file history.RunFile) {
-			file.Scenarios = append(file.Scenarios, history.ScenarioResult{Name: "chaos/c", Dir: "chaos/c", Error: "not begun"})
+		"one was never begun": {func(t *testing.T, dir string, file runfolder.File) {
+			file.Scenarios = append(file.Scenarios, runfolder.ScenarioResult{Name: "chaos/c", Dir: "chaos/c", Error: "not begun"})
 			if err := file.Write(dir); err != nil {
 				t.Fatal(err)
 			}
 		}, exit.Held, ""},
-		"run.json is of a newer format": {func(t *testing.T, dir string, _ history.RunFile) {
-			overwrite(t, filepath.Join(dir, history.RunFileName), `{"format": 99}`)
+		"run.json is of a newer format": {func(t *testing.T, dir string, _ runfolder.File) {
+			overwrite(t, filepath.Join(dir, runfolder.FileName), `{"format": 99}`)
 		}, exit.Failed, "is of format 99, and this holdfast reads formats up to 1: use a newer one"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -85,7 +86,7 @@ func TestJudgeMissesWhatIsNotThere(t *testing.T) {
 func TestADamagedRunFileIsAnError(t *testing.T) {
 	const seed, sample = 1, 60
 	dir, _ := storeRun(t, still(t, "chaos/a"))
-	name := filepath.Join(dir, history.RunFileName)
+	name := filepath.Join(dir, runfolder.FileName)
 	whole, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/history/historytest"
+	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/run/summary"
 	"github.com/holdfast-ha/holdfast/framework/selftest"
 	"github.com/holdfast-ha/holdfast/reports/formats"
@@ -130,7 +131,7 @@ func TestReport(t *testing.T) {
 		"missed":   {mutant(still(t, "mutants/a")), "", exit.Violated, "violated: 1 mutant missed.\n"},
 		"damaged": {still(t, "chaos/a"), "chaos/a/events.jsonl", exit.Unknown,
 			"unknown: 1 unknown. 0 of 0 requests failed over 1 disruption event. The requests of 1 scenario could not be read completely, so the sum is too low.\n"},
-		"run.json is changed": {still(t, "chaos/a"), history.RunFileName, exit.Failed, "unknown: 1 unknown. "},
+		"run.json is changed": {still(t, "chaos/a"), runfolder.FileName, exit.Failed, "unknown: 1 unknown. "},
 	} {
 		t.Run(what, func(t *testing.T) {
 			dir, _ := storeRun(t, test.record)
@@ -172,7 +173,7 @@ func TestReportOnARunWithoutItsDescription(t *testing.T) {
 		t.Fatal(err)
 	}
 	for what, spoil := range map[string]func(){
-		"without a seed": func() {}, "changed": func() { turn(t, filepath.Join(dir, history.RunFileName)) },
+		"without a seed": func() {}, "changed": func() { turn(t, filepath.Join(dir, runfolder.FileName)) },
 	} {
 		spoil()
 		_, code, err := execute(t, "report", dir)
@@ -185,9 +186,9 @@ func TestReportOnARunWithoutItsDescription(t *testing.T) {
 
 // If run.json was edited to call a scenario interrupted or not begun, the scenario's record still counts.
 func TestWhatTheRecordSaysOfAnInterruption(t *testing.T) {
-	for what, edit := range map[string]func(*history.ScenarioResult){
-		"interrupted": func(s *history.ScenarioResult) { s.Interrupted = "interrupted in the phase steady" },
-		"not begun":   func(s *history.ScenarioResult) { s.NotBegun = "not begun: the run was interrupted" },
+	for what, edit := range map[string]func(*runfolder.ScenarioResult){
+		"interrupted": func(s *runfolder.ScenarioResult) { s.Interrupted = "interrupted in the phase steady" },
+		"not begun":   func(s *runfolder.ScenarioResult) { s.NotBegun = "not begun: the run was interrupted" },
 	} {
 		dir, file := storeRun(t, broken(t, "chaos/a"))
 		s := &file.Scenarios[0]
@@ -227,7 +228,7 @@ func TestARunThatWasInterrupted(t *testing.T) {
 			dir, file := storeRun(t, still(t, "chaos/a"), test.record)
 			file.Interrupted = test.by
 			for _, name := range []string{"chaos/c", "chaos/d"} {
-				file.Scenarios = append(file.Scenarios, history.ScenarioResult{Name: name, Dir: name, NotBegun: "not begun: the run was interrupted"})
+				file.Scenarios = append(file.Scenarios, runfolder.ScenarioResult{Name: name, Dir: name, NotBegun: "not begun: the run was interrupted"})
 			}
 			if err := file.Write(dir); err != nil {
 				t.Fatal(err)
@@ -260,7 +261,7 @@ func TestARunThatWasInterrupted(t *testing.T) {
 
 func TestReportOnWhatIsNoRun(t *testing.T) {
 	dir, _ := storeRun(t)
-	whole, err := os.ReadFile(filepath.Join(dir, history.RunFileName))
+	whole, err := os.ReadFile(filepath.Join(dir, runfolder.FileName))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -272,7 +273,7 @@ func TestReportOnWhatIsNoRun(t *testing.T) {
 		"empty": {"", "run.json is damaged"}, "of something else": {"{}", "is not a run file of holdfast"},
 	} {
 		dir := t.TempDir()
-		overwrite(t, filepath.Join(dir, history.RunFileName), test.text)
+		overwrite(t, filepath.Join(dir, runfolder.FileName), test.text)
 		_, code, err := execute(t, "report", dir)
 		if code != exit.Failed || !strings.Contains(err.Error(), test.want) || written(t, dir) != nil {
 			t.Errorf("run.json %s: exit code %d, %v, reports %v; want 3, %q and none", name, code, err, written(t, dir), test.want)
@@ -291,7 +292,7 @@ func TestReportOnWhatIsNoRun(t *testing.T) {
 func TestReportOnPartOfARun(t *testing.T) {
 	empty, _ := storeRun(t)
 	killed, _ := storeRun(t, still(t, "chaos/a"))
-	if err := os.Remove(filepath.Join(killed, history.RunFileName)); err != nil {
+	if err := os.Remove(filepath.Join(killed, runfolder.FileName)); err != nil {
 		t.Fatal(err)
 	}
 	for what, dir := range map[string]string{"no scenarios": empty, "no run.json": killed} {

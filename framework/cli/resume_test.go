@@ -10,18 +10,18 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
-	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 )
 
 // storedWith is a folder of runs with one interrupted run that was begun with these arguments.
 func storedWith(t *testing.T, args ...string) string {
 	t.Helper()
 	artifacts := t.TempDir()
-	file := history.RunFile{ID: "r1", Started: time.Unix(1, 0), Seed: 4711, Args: args}
+	file := runfolder.File{ID: "r1", Started: time.Unix(1, 0), Seed: 4711, Args: args}
 	if err := file.Write(filepath.Join(artifacts, "r1")); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Symlink("r1", filepath.Join(artifacts, history.LastAttemptName)); err != nil {
+	if err := os.Symlink("r1", filepath.Join(artifacts, runfolder.LastAttemptName)); err != nil {
 		t.Fatal(err)
 	}
 	return artifacts
@@ -45,7 +45,7 @@ func TestAResumedRunHasTheFlagsItWasBegunWith(t *testing.T) {
 	artifacts := storedWith(t, "-v", "run", "--proxy-mode", "iptables", "--artifacts", "elsewhere", "chaos/one", "--keep-logs")
 	for _, by := range [][]string{
 		{"--artifacts", artifacts, "--resume", "r1"}, {"--resume", filepath.Join(artifacts, "r1")},
-		{"--artifacts", artifacts, "--resume", history.LastAttemptName},
+		{"--artifacts", artifacts, "--resume", runfolder.LastAttemptName},
 	} {
 		got, err := resumedWith(t, by...)
 		if err != nil {
@@ -83,12 +83,12 @@ func TestResumeIsAProcess(t *testing.T) {
 	if _, log, code := process(t, "run chaos/one mutants/three --provider hamlet --seed 5 --artifacts "+dir); code != exit.Unknown {
 		t.Fatalf("exit code %d\n%s", code, log)
 	}
-	last := filepath.Join(dir, history.LastAttemptName)
+	last := filepath.Join(dir, runfolder.LastAttemptName)
 	if _, log, code := process(t, "run --resume last-attempt --artifacts "+dir); code != exit.Failed ||
 		!strings.Contains(log, ": it is complete: no scenario is left to run") {
 		t.Errorf("a complete run: exit code %d\n%s", code, log)
 	}
-	file, err := history.ReadRunFile(last)
+	file, err := runfolder.ReadFile(last)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +101,7 @@ func TestResumeIsAProcess(t *testing.T) {
 	if code != exit.Unknown || !strings.Contains(out, "resume run "+file.ID+": 1 of 2 scenarios have their result already\n") {
 		t.Errorf("exit code %d\n%s\n%s", code, out, log)
 	}
-	resumed, err := history.ReadRunFile(last)
+	resumed, err := runfolder.ReadFile(last)
 	if err != nil {
 		t.Fatal(err)
 	}

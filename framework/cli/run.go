@@ -14,6 +14,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
 	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/launch"
 	"github.com/holdfast-ha/holdfast/framework/maintenance"
 	"github.com/holdfast-ha/holdfast/framework/provider"
@@ -191,7 +192,7 @@ func (f runFlags) onCluster(ctx context.Context, p provider.Provider, chosen []s
 
 // report prints the summary of a run, writes its reports and prints their path. failed are earlier errors of the run. If the reports
 // cannot be written, the summary is printed nevertheless, and determines the exit code.
-func report(out io.Writer, dir string, file history.RunFile, failed ...error) error {
+func report(out io.Writer, dir string, file runfolder.File, failed ...error) error {
 	text := "\n" + summary.Of(file) + "\n"
 	err := formats.WriteAll(dir)
 	if err == nil {

@@ -22,6 +22,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
 	"github.com/holdfast-ha/holdfast/framework/fault"
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/internal/leasetest"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
 	"github.com/holdfast-ha/holdfast/framework/launch"
@@ -272,15 +273,15 @@ func TestRunIsAProcess(t *testing.T) {
 			if test.not != "" && strings.Contains(out, test.not) {
 				t.Errorf("said\n%s\nwant no %q in it", out, test.not)
 			}
-			last := filepath.Join(dir, history.LastAttemptName)
+			last := filepath.Join(dir, runfolder.LastAttemptName)
 			// A run that failed before anything was judged does not become the latest run.
-			if _, err := os.Stat(filepath.Join(dir, history.LatestName)); (err == nil) != (test.code == exit.Unknown) {
-				t.Errorf("exit code %d, and %s: %v", code, history.LatestName, err)
+			if _, err := os.Stat(filepath.Join(dir, runfolder.LatestName)); (err == nil) != (test.code == exit.Unknown) {
+				t.Errorf("exit code %d, and %s: %v", code, runfolder.LatestName, err)
 			}
 			if diff := cmp.Diff(reportFiles, written(t, last)); diff != "" {
 				t.Errorf("reports (-want +got):\n%s", diff)
 			}
-			file, err := history.ReadRunFile(last)
+			file, err := runfolder.ReadFile(last)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/selftest"
 )
 
@@ -62,10 +63,10 @@ func TestSelftestIsAProcess(t *testing.T) {
 			if n := strings.Count(out, "deleted a cluster"); n != test.deleted {
 				t.Errorf("%d clusters were deleted, want %d", n, test.deleted)
 			}
-			latest := filepath.Join(dir, history.LastAttemptName)
+			latest := filepath.Join(dir, runfolder.LastAttemptName)
 			rounds, seeds := map[string][]string{}, map[uint64]bool{}
 			for name := range test.rounds {
-				file, err := history.ReadRunFile(filepath.Join(latest, name))
+				file, err := runfolder.ReadFile(filepath.Join(latest, name))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -103,7 +104,7 @@ func TestSelftestWithoutACluster(t *testing.T) {
 	if !strings.Contains(out, " good requests of a soak failed (") || strings.Contains(out, "rounds of") {
 		t.Errorf("said\n%s", out)
 	}
-	written, err := os.ReadFile(filepath.Join(dir, history.LatestName, selftest.MarkdownFile))
+	written, err := os.ReadFile(filepath.Join(dir, runfolder.LatestName, selftest.MarkdownFile))
 	if err != nil || !strings.Contains(string(written), "### Soak") || strings.Contains(string(written), "mutants caught") {
 		t.Errorf("%v; selftest.md:\n%s", err, written)
 	}
@@ -113,9 +114,9 @@ func TestSelftestWithoutACluster(t *testing.T) {
 func storedRun(t *testing.T, id string, outcome string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), id)
-	mutant := history.ScenarioResult{Name: "mutants/m", Dir: "mutants/m", Took: 1, Outcome: outcome, Mutant: &history.Mutant{CaughtBy: "Spread", Twin: "chaos/a"}}
-	good := history.ScenarioResult{Name: "chaos/a", Dir: "chaos/a", Took: 1, Outcome: "held"}
-	if err := (history.RunFile{ID: id, Scenarios: []history.ScenarioResult{mutant, good}}).Write(dir); err != nil {
+	mutant := runfolder.ScenarioResult{Name: "mutants/m", Dir: "mutants/m", Took: 1, Outcome: outcome, Mutant: &history.Mutant{CaughtBy: "Spread", Twin: "chaos/a"}}
+	good := runfolder.ScenarioResult{Name: "chaos/a", Dir: "chaos/a", Took: 1, Outcome: "held"}
+	if err := (runfolder.File{ID: id, Scenarios: []runfolder.ScenarioResult{mutant, good}}).Write(dir); err != nil {
 		t.Fatal(err)
 	}
 	return dir

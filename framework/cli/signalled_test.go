@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
-	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 )
 
 // foreverVariable makes the hamlets' provider wait until its context ends.
@@ -56,7 +56,7 @@ func TestARunThatASignalEnds(t *testing.T) {
 			if code := cmd.ProcessState.ExitCode(); code != want.code || !strings.Contains(said.String(), sum) {
 				t.Errorf("exit code %d, want %d and %q\n%s", code, want.code, sum, said.String())
 			}
-			file, err := history.ReadRunFile(filepath.Join(dir, history.LastAttemptName))
+			file, err := runfolder.ReadFile(filepath.Join(dir, runfolder.LastAttemptName))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -65,10 +65,10 @@ func TestARunThatASignalEnds(t *testing.T) {
 				left = append(left, s.Name+" "+s.Outcome+s.Error+s.Interrupted+s.NotBegun)
 			}
 			list := []string{"chaos/one interrupted before it was deployed", "mutants/three not begun: the run was interrupted"}
-			if diff := cmp.Diff(list, left); diff != "" || file.Interrupted != want.name || file.Outcome != history.OutcomeInterrupted {
+			if diff := cmp.Diff(list, left); diff != "" || file.Interrupted != want.name || file.Outcome != runfolder.OutcomeInterrupted {
 				t.Errorf("interrupted by %q, outcome %q; scenarios (-want +got):\n%s", file.Interrupted, file.Outcome, diff)
 			}
-			if _, err := os.Lstat(filepath.Join(dir, history.LatestName)); err == nil {
+			if _, err := os.Lstat(filepath.Join(dir, runfolder.LatestName)); err == nil {
 				t.Error("it is said to be the last run that was judged")
 			}
 		})

@@ -9,11 +9,12 @@ import (
 	"slices"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 )
 
 // Open opens the records below a folder. An unreadable record is an error, because its rows would be missing.
 func Open(dir string) ([]history.Run, error) {
-	records, err := history.Records(dir)
+	records, err := runfolder.Records(dir)
 	if err != nil {
 		return nil, err
 	}

@@ -15,8 +15,6 @@ const (
 	forever = 1000 * time.Hour
 )
 
-func moment(at history.Offset) history.Moment { return history.Moment{At: at, OK: true} }
-
 func same(t *testing.T, want, got any) {
 	t.Helper()
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -45,50 +43,6 @@ func TestWindow(t *testing.T) {
 	}
 	if _, _, ok := historytest.New().Phase(history.Steady, 0).Run().Window(history.Disturbed); ok {
 		t.Error("a phase that never was has a window")
-	}
-}
-
-func TestFaults(t *testing.T) {
-	mark := func(id int, stage history.FaultStage, edit func(*history.FaultMark)) history.FaultMark {
-		m := history.FaultMark{ID: id, Name: "kill", Stage: stage}
-		if edit != nil {
-			edit(&m)
-		}
-		return m
-	}
-	bit := func(node, pod, witness string) func(*history.FaultMark) {
-		return func(m *history.FaultMark) {
-			m.Nodes, m.Pods, m.Witness = []string{node}, []string{pod}, witness
-		}
-	}
-	run := historytest.New().
-		Fault(1*s, mark(0, history.Injecting, nil)).
-		Fault(2*s, mark(0, history.Seen, bit("w1", "p1", "w1 is silent"))).
-		Fault(3*s, mark(0, history.Seen, bit("w1", "p2", "w1 is still silent"))).
-		Fault(4*s, mark(1, history.Injecting, nil)).
-		Fault(5*s, mark(1, history.Seen, func(m *history.FaultMark) { m.Error = "no such node" })).
-		Fault(6*s, mark(0, history.Healing, nil)).
-		Fault(7*s, mark(0, history.Healed, bit("w1", "p1", "w1 answers"))).
-		Fault(8*s, mark(0, history.Healed, nil)).
-		Run()
-	same(t, []history.FaultLife{
-		{
-			ID: 0, Name: "kill", Injecting: moment(s), Seen: moment(2 * s), Healing: moment(6 * s), Healed: moment(8 * s),
-			Nodes: []string{"w1"}, Pods: []string{"p1", "p2"},
-			Witness: []string{"w1 is silent", "w1 is still silent", "w1 answers"},
-		},
-		{ID: 1, Name: "kill", Injecting: moment(4 * s), Errors: []string{"seen: no such node"}},
-	}, run.Faults())
-}
-
-func TestAMomentThatNeverCameIsNeverWithin(t *testing.T) {
-	if (history.Moment{}).Within(-1, 1) {
-		t.Error("it is within")
-	}
-	for at, want := range map[history.Offset]bool{1: true, 2: true, 3: false, 0: false} {
-		if got := moment(at).Within(1, 3); got != want {
-			t.Errorf("%d within 1 and 3: %v", at, got)
-		}
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"hash/crc32"
 	"io"
 
+	"github.com/holdfast-ha/holdfast/framework/history/intern"
 	"github.com/holdfast-ha/holdfast/framework/history/rows"
 )
 
@@ -26,7 +27,7 @@ type eventLog struct {
 	first bool          // the current line is the first of its file
 	bytes int64         // of the whole lines of the current file
 	keep  func(e Event) // what is done with an event; nil: it is added to events
-	texts interned
+	texts intern.Pool
 }
 
 // read reads the lines of the last file.
@@ -105,7 +106,7 @@ func (l *eventLog) take(line []byte) error {
 		}
 	}
 	l.checksum = crc32.Update(l.checksum, castagnoli, line)
-	l.texts.event(&e)
+	internEvent(&l.texts, &e)
 	if l.keep != nil {
 		l.keep(e)
 		return nil

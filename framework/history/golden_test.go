@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/holdfast-ha/holdfast/framework/history/historytest/keeps"
 )
 
 // goldenRun is a run that holdfast wrote when format 1 was new; its record contains every field of every event. It is never
@@ -34,48 +36,7 @@ func TestOldEventsLoseNothing(t *testing.T) {
 	for i, line := range lines {
 		read, err := json.Marshal(run.Events[i])
 		must(t, err)
-		keeps(t, line, read)
-	}
-}
-
-func TestOldRunFileLosesNothing(t *testing.T) {
-	run, err := ReadRunFile(goldenRun)
-	must(t, err)
-	data, err := os.ReadFile(filepath.Join(goldenRun, RunFileName))
-	must(t, err)
-	read, err := json.Marshal(sealedRunFile{RunFile: run, Checksum: "20d5cf34"})
-	must(t, err)
-	keeps(t, data, read)
-}
-
-// keeps fails if a value of was is different or missing in is. Values may have been added.
-func keeps(t *testing.T, was, is []byte) {
-	t.Helper()
-	var old, read map[string]any
-	must(t, json.Unmarshal(was, &old))
-	must(t, json.Unmarshal(is, &read))
-	drop(read, old)
-	if diff := cmp.Diff(old, read); diff != "" {
-		t.Errorf("(-written +read):\n%s", diff)
-	}
-}
-
-// drop removes from from what like does not contain.
-func drop(from, like any) {
-	switch from := from.(type) {
-	case map[string]any:
-		old, _ := like.(map[string]any)
-		for key := range from {
-			if _, ok := old[key]; !ok {
-				delete(from, key)
-			}
-			drop(from[key], old[key])
-		}
-	case []any:
-		old, _ := like.([]any)
-		for i := range min(len(from), len(old)) {
-			drop(from[i], old[i])
-		}
+		keeps.All(t, line, read)
 	}
 }
 

@@ -58,16 +58,6 @@ func (m Mutant) Notes(twin string) (notes []string) {
 	return notes
 }
 
-// TwinNote is Mutant.TwinNote for a mutant of this run.
-func (f RunFile) TwinNote(m Mutant) string {
-	for _, s := range f.Scenarios {
-		if s.Name == m.Twin {
-			return m.TwinNote(s.Outcome, true)
-		}
-	}
-	return m.TwinNote("", false)
-}
-
 // Incident is an outage that happened to real users, described for others who see the same symptom.
 type Incident struct {
 	Name    string `json:"name"`    // kebab-case

@@ -1,5 +1,7 @@
 package history
 
+import "slices"
+
 // PhaseSpan is a phase with its beginning and its end, the end excluded.
 type PhaseSpan struct {
 	Name     PhaseName
@@ -44,4 +46,21 @@ func (r Run) UnderLoad() (from, to Offset) {
 		return steady, drained
 	}
 	return steady, never
+}
+
+// Interrupted is where the scenario was interrupted; empty if it was not. If it was, missing events are explained by the
+// interruption and do not count as missing evidence.
+func (r Run) Interrupted() string {
+	for _, e := range r.Events {
+		if e.Trouble == nil || !e.Trouble.Interrupted {
+			continue
+		}
+		for _, phase := range slices.Backward(r.Phases()) {
+			if phase.Name != Drained { // in Drained the results are collected, however the scenario ended
+				return "interrupted in the phase " + string(phase.Name)
+			}
+		}
+		return "interrupted before it was deployed"
+	}
+	return ""
 }

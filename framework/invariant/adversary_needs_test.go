@@ -11,6 +11,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	ht "github.com/holdfast-ha/holdfast/framework/history/historytest"
+	"github.com/holdfast-ha/holdfast/framework/history/stages"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
 	"github.com/holdfast-ha/holdfast/framework/judge"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
@@ -157,7 +158,7 @@ func underLoad(random *rand.Rand, b *ht.Builder) history.Offset {
 
 func aFault(random *rand.Rand, b *ht.Builder) int {
 	var ids []int
-	for _, f := range b.Run().Faults() {
+	for _, f := range stages.Faults(b.Run()) {
 		ids = append(ids, f.ID)
 	}
 	return pick(random, ids...)

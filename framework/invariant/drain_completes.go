@@ -7,6 +7,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/analysis/budget"
 	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/stages"
 	"github.com/holdfast-ha/holdfast/framework/history/timeline"
 	"github.com/holdfast-ha/holdfast/framework/prose"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
@@ -95,7 +96,7 @@ type drained struct {
 }
 
 // follow takes in one drain.
-func (r *drained) follow(f *evidence.Run, key history.Key, fault history.FaultLife) {
+func (r *drained) follow(f *evidence.Run, key history.Key, fault stages.FaultLife) {
 	at := fault.Healing.At
 	r.nodes = append(r.nodes, fault.Nodes...)
 	before := f.Record.StateAt(fault.Injecting.At)

@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/judge"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
@@ -39,12 +39,12 @@ func TestPut(t *testing.T) {
 	for name, found := range map[string]judge.Found{
 		"a verdict": {Verdicts: []verdict.Verdict{{}, odd}}, "that on the mutant": {Verdicts: []verdict.Verdict{{}}, Caught: &odd},
 	} {
-		var into history.ScenarioResult
+		var into runfolder.ScenarioResult
 		if err := found.Put(&into); err == nil || len(into.Verdicts)+len(into.Caught) != 0 {
 			t.Errorf("%s: %v, %+v", name, err, into)
 		}
 	}
-	var into history.ScenarioResult
+	var into runfolder.ScenarioResult
 	if err := (judge.Found{Verdicts: []verdict.Verdict{{}, {}}, Caught: &verdict.Verdict{}}).Put(&into); err != nil || len(into.Verdicts) != 2 || len(into.Caught) == 0 {
 		t.Errorf("%v, %+v", err, into)
 	}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 	ht "github.com/holdfast-ha/holdfast/framework/history/historytest"
+	"github.com/holdfast-ha/holdfast/framework/history/stages"
 	"github.com/holdfast-ha/holdfast/framework/judge"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
@@ -177,7 +178,7 @@ func TestGoldenRunsCoverEnough(t *testing.T) {
 		for _, v := range judgeAsStored(run) {
 			found = append(found, v.Kind+" "+string(v.Outcome))
 		}
-		for _, f := range run.Faults() {
+		for _, f := range stages.Faults(run) {
 			found = append(found, f.Name)
 		}
 		info, err := os.Stat(filepath.Join(goldenFolder, name+packedSuffix))

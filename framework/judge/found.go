@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
@@ -42,7 +43,7 @@ func (f Found) Sum() (verdict.Outcome, string) {
 }
 
 // Put replaces the verdicts in a scenario's result of run.json. After an error the result has no verdicts.
-func (f Found) Put(into *history.ScenarioResult) error {
+func (f Found) Put(into *runfolder.ScenarioResult) error {
 	into.Verdicts, into.Caught = nil, nil
 	var all []json.RawMessage
 	for _, v := range f.Verdicts {
@@ -64,7 +65,7 @@ func (f Found) Put(into *history.ScenarioResult) error {
 }
 
 // Record judges a record and puts what it found into a scenario's result of run.json. An unsupported scenario has no verdicts.
-func Record(run history.Run, into *history.ScenarioResult) Found {
+func Record(run history.Run, into *runfolder.ScenarioResult) Found {
 	verdicts := Judge(run)
 	into.Mutant, into.Error = run.Header.Mutant, ""
 	if into.NotSupported = Unsupported(run, verdicts); into.NotSupported != "" {

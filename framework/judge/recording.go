@@ -10,6 +10,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
 	"github.com/holdfast-ha/holdfast/framework/analysis/parts"
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/stages"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
 	"github.com/holdfast-ha/holdfast/framework/prose"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
@@ -79,7 +80,7 @@ func (r *recording) command() (d verdict.Missing) {
 		return nil
 	}
 	from, to := r.run.UnderLoad()
-	steps := slices.DeleteFunc(r.run.Steps(), func(s history.StepLife) bool { return s.What != history.CommandStep })
+	steps := slices.DeleteFunc(stages.Steps(r.run), func(s stages.StepLife) bool { return s.What != history.CommandStep })
 	switch {
 	case len(steps) != 1 || !steps[0].Begin.OK:
 		d.Add("the record does not say when the command began")

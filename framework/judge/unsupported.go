@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/stages"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
@@ -30,7 +31,7 @@ func Unsupported(run history.Run, verdicts []verdict.Verdict) string {
 			return ""
 		}
 	}
-	for _, fault := range run.Faults() {
+	for _, fault := range stages.Faults(run) {
 		if refused[fault.ID] && fault.Seen.OK {
 			return ""
 		}

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 )
 
 // claim is the name of the run. The folder of a new run is made.
@@ -37,12 +37,12 @@ func ClaimFolder(artifacts string, now time.Time) (id string, err error) {
 }
 
 // Interrupted finds an interrupted run: the ID of a run below artifacts, or the path of its folder.
-func Interrupted(artifacts, name string) (dir string, file history.RunFile, err error) {
+func Interrupted(artifacts, name string) (dir string, file runfolder.File, err error) {
 	dir = filepath.Join(artifacts, name)
-	file, err = history.ReadRunFile(dir)
+	file, err = runfolder.ReadFile(dir)
 	if err != nil {
 		var other error
-		if file, other = history.ReadRunFile(name); other != nil {
+		if file, other = runfolder.ReadFile(name); other != nil {
 			return "", file, errors.Join(err, other)
 		}
 		dir = name

@@ -9,6 +9,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/run"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/framework/selection"
@@ -24,12 +25,12 @@ type Options struct {
 	Kubernetes string
 	Timings    string // for every scenario; empty: the scenario's own
 	ProxyMode  string
-	Workers    int              // load workers of every scenario; 0: as the scenario has it
-	Artifacts  string           // the folder of all runs
-	Seed       uint64           // 0: a new seed
-	Keep       bool             // keep the last cluster
-	KeepLogs   bool             // keep logs also if every promise held
-	Begun      *history.RunFile // the run to continue; nil: a new run
+	Workers    int             // load workers of every scenario; 0: as the scenario has it
+	Artifacts  string          // the folder of all runs
+	Seed       uint64          // 0: a new seed
+	Keep       bool            // keep the last cluster
+	KeepLogs   bool            // keep logs also if every promise held
+	Begun      *runfolder.File // the run to continue; nil: a new run
 }
 
 // Scenarios returns the scenarios of the incident, the named scenarios, or the scenarios of the scope. told is the incident, if any.

@@ -14,7 +14,7 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/clusters/engine"
 	"github.com/holdfast-ha/holdfast/clusters/nodeimage"
-	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/hold"
 	"github.com/holdfast-ha/holdfast/framework/interrupt"
 	"github.com/holdfast-ha/holdfast/framework/maintenance"
@@ -47,7 +47,7 @@ func (o Options) Settings(ctx context.Context, version string, out io.Writer, p 
 	if err != nil {
 		return run.Settings{}, fmt.Errorf("make a folder for the run: %w", err)
 	}
-	if err := history.PointLastAttempt(o.Artifacts, id); err != nil {
+	if err := runfolder.PointLastAttempt(o.Artifacts, id); err != nil {
 		return run.Settings{}, err
 	}
 	interrupted := interrupt.Of(ctx)
@@ -66,7 +66,7 @@ func (o Options) Settings(ctx context.Context, version string, out io.Writer, p 
 		Open:        o.opener(p), Close: o.closer(func(line string) { _, _ = fmt.Fprintln(out, line) }), Describe: p.Facts,
 		Executable: cmp.Or(p.Executable, os.Args[0]), CacheDir: cache, KeepLogs: o.KeepLogs,
 		Progress: progress, Compile: Compiler(out), Judged: func() {
-			if err := history.PointLatest(o.Artifacts, id); err != nil {
+			if err := runfolder.PointLatest(o.Artifacts, id); err != nil {
 				slog.Warn("point at the run", "error", err)
 			}
 		},

@@ -7,6 +7,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
 )
 
@@ -62,10 +63,10 @@ func (s *Session) notes() (notes []string) {
 }
 
 // file is run.json of a recording that begins.
-func (s *Session) file() history.RunFile {
+func (s *Session) file() runfolder.File {
 	r := s.options.Run
-	return history.RunFile{
+	return runfolder.File{
 		ID: r.ID, Started: time.Now(), Holdfast: r.Holdfast, Kubernetes: s.Survey.Identity.Kubernetes, Seed: r.Seed, Args: r.Args, Reproduce: r.Again,
-		Scenarios: []history.ScenarioResult{{Name: r.Scenario, Dir: r.Scenario, Claim: r.Claim, Reproduce: r.Again}},
+		Scenarios: []runfolder.ScenarioResult{{Name: r.Scenario, Dir: r.Scenario, Claim: r.Claim, Reproduce: r.Again}},
 	}
 }

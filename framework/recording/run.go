@@ -13,6 +13,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/clusters/existing"
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/interrupt"
 	"github.com/holdfast-ha/holdfast/framework/judge"
 	"github.com/holdfast-ha/holdfast/framework/observe"
@@ -27,29 +28,29 @@ const endLimit = 3 * time.Minute
 
 // Record records a cluster while the body does what it does, and has the record judged. The result stands in run.json, whose content is
 // returned. A signal ends the body; the recording then ends as always, and is judged. The error is that of the body, or of the harness.
-func Record(ctx context.Context, o Options, body Body) (history.RunFile, error) {
+func Record(ctx context.Context, o Options, body Body) (runfolder.File, error) {
 	if err := o.fill(); err != nil {
-		return history.RunFile{}, err
+		return runfolder.File{}, err
 	}
 	survey, err := Look(ctx, o.Access, o.Namespaces)
 	if err != nil {
-		return history.RunFile{}, err
+		return runfolder.File{}, err
 	}
 	return RecordKnown(ctx, o, survey, body)
 }
 
 // RecordKnown is Record for a cluster that was looked at before.
-func RecordKnown(ctx context.Context, o Options, survey Survey, body Body) (history.RunFile, error) {
+func RecordKnown(ctx context.Context, o Options, survey Survey, body Body) (runfolder.File, error) {
 	if err := o.fill(); err != nil {
-		return history.RunFile{}, err
+		return runfolder.File{}, err
 	}
 	s, err := open(ctx, o, survey)
 	if err != nil {
-		return history.RunFile{}, err
+		return runfolder.File{}, err
 	}
 	file := s.file()
-	if err := errors.Join(history.ReserveRoom(o.Run.Dir), file.Write(o.Run.Dir)); err != nil {
-		return history.RunFile{}, err
+	if err := errors.Join(runfolder.ReserveRoom(o.Run.Dir), file.Write(o.Run.Dir)); err != nil {
+		return runfolder.File{}, err
 	}
 	began := time.Now()
 	done := interrupt.Of(ctx).Add(interrupt.Pending{
@@ -196,7 +197,7 @@ func (s *Session) close(ctx context.Context) error {
 }
 
 // finish judges the record, and writes run.json.
-func (s *Session) finish(file history.RunFile, recordErr error) (history.RunFile, error) {
+func (s *Session) finish(file runfolder.File, recordErr error) (runfolder.File, error) {
 	result := &file.Scenarios[0]
 	if recorded, err := history.Open(s.dir()); err != nil {
 		recordErr = errors.Join(recordErr, err)
@@ -208,5 +209,5 @@ func (s *Session) finish(file history.RunFile, recordErr error) (history.RunFile
 	}
 	file.Ended = time.Now()
 	file.Outcome = result.Outcome
-	return file, errors.Join(recordErr, history.FreeRoom(s.options.Run.Dir), file.Write(s.options.Run.Dir))
+	return file, errors.Join(recordErr, runfolder.FreeRoom(s.options.Run.Dir), file.Write(s.options.Run.Dir))
 }

@@ -19,6 +19,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
+	"github.com/holdfast-ha/holdfast/framework/history/stages"
 	"github.com/holdfast-ha/holdfast/framework/poll"
 )
 
@@ -88,13 +90,13 @@ func TestARecordHasWhatHappenedMeanwhile(t *testing.T) {
 			t.Errorf("events (-want +got):\n%s", diff)
 		}
 		from, to := run.UnderLoad()
-		if steps := run.Steps(); len(steps) != 1 || steps[0].Begin.At-from < o.Before || to-steps[0].End.At < DefaultSettled {
+		if steps := stages.Steps(run); len(steps) != 1 || steps[0].Begin.At-from < o.Before || to-steps[0].End.At < DefaultSettled {
 			t.Errorf("steps %+v, recorded from %s to %s", steps, from, to)
 		}
 		if len(file.Scenarios) != 1 || file.Outcome == "" || file.Ended.IsZero() {
 			t.Errorf("run.json %+v", file)
 		}
-		if stored, err := history.ReadRunFile(o.Run.Dir); err != nil || stored.Outcome != file.Outcome {
+		if stored, err := runfolder.ReadFile(o.Run.Dir); err != nil || stored.Outcome != file.Outcome {
 			t.Errorf("stored: %+v, %v", stored, err)
 		}
 		if !lines.has("watching 1 workload, 5 nodes") {
@@ -277,7 +279,7 @@ func TestACommandThatFailsIsNoTroubleOfTheRecord(t *testing.T) {
 		if troubles := run.Troubles(); len(troubles) > 0 {
 			t.Errorf("trouble: %+v", troubles[0].Trouble)
 		}
-		if steps := run.Steps(); len(steps) != 1 || steps[0].Error != "upgrade.sh: exit status 1" {
+		if steps := stages.Steps(run); len(steps) != 1 || steps[0].Error != "upgrade.sh: exit status 1" {
 			t.Errorf("steps %+v", steps)
 		}
 	})

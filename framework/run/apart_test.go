@@ -16,7 +16,7 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/clusters/clustertest"
 	"github.com/holdfast-ha/holdfast/framework/fault"
-	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/internal/errtest"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
@@ -63,7 +63,7 @@ func TestAFullDiskEndsTheRunSoon(t *testing.T) {
 		s.Hold = time.Hour
 		undone := false
 		s.Faults = []fault.Fault{undoes{func() { undone = true }}}
-		if err := history.ReserveRoom(c.settings.Dir); err != nil {
+		if err := runfolder.ReserveRoom(c.settings.Dir); err != nil {
 			t.Fatal(err)
 		}
 		if err := os.Symlink(disk, filepath.Join(c.settings.Dir, "chaos")); err != nil {

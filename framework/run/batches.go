@@ -8,7 +8,7 @@ import (
 
 	"github.com/onsi/ginkgo/v2"
 
-	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 )
 
@@ -23,7 +23,7 @@ type Batch struct {
 // settings of the first batch. After is called with the run.json of each batch that was begun, also if it was interrupted. If it
 // returns false, the following batches are not begun. Batches returns how many batches were run to their end. An error means that
 // a run.json could not be written.
-func Batches(ctx context.Context, batches []Batch, after func(batch int, f history.RunFile) (goOn bool)) (whole int, err error) {
+func Batches(ctx context.Context, batches []Batch, after func(batch int, f runfolder.File) (goOn bool)) (whole int, err error) {
 	if len(batches) == 0 {
 		return 0, errors.New("start: no batches")
 	}
@@ -50,7 +50,7 @@ func Batches(ctx context.Context, batches []Batch, after func(batch int, f histo
 // sequence is the state of Batches.
 type sequence struct {
 	batches []Batch
-	after   func(int, history.RunFile) bool
+	after   func(int, runfolder.File) bool
 	at      int // the open batch, counted from 0; -1: none yet
 	done    int // finished scenarios of the open batch
 	whole   int // batches that were run to their end

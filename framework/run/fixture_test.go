@@ -17,6 +17,7 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/clusters/clustertest"
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 )
 
@@ -54,7 +55,7 @@ func newFixture(t *testing.T) *fixture {
 // that moment.
 func (c *fixture) witness(t *clustertest.Cluster) {
 	said := func() string {
-		f, err := history.ReadRunFile(c.settings.Dir)
+		f, err := runfolder.ReadFile(c.settings.Dir)
 		if err != nil {
 			return "nothing yet"
 		}
@@ -108,9 +109,9 @@ func (c *fixture) recorded(s scenario.Spec) history.Run {
 }
 
 // kept is run.json.
-func (c *fixture) kept() history.RunFile {
+func (c *fixture) kept() runfolder.File {
 	c.t.Helper()
-	f, err := history.ReadRunFile(c.settings.Dir)
+	f, err := runfolder.ReadFile(c.settings.Dir)
 	if err != nil {
 		c.t.Fatal(err)
 	}

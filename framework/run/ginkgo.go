@@ -13,7 +13,7 @@ import (
 	"github.com/onsi/ginkgo/v2/formatter"
 
 	"github.com/holdfast-ha/holdfast/clusters"
-	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
@@ -25,20 +25,20 @@ const interruptGrace = revertLimit + 3*cleanLimit
 // Scenarios runs the chosen scenarios through Ginkgo and returns the content of run.json. Ctrl-C ends the present scenario,
 // reverts its faults, removes the cluster, and keeps the record. An error means that nothing was run, or that run.json could not
 // be completed. Further runs of a process go without Ginkgo, which runs once.
-func Scenarios(ctx context.Context, s Settings, chosen []scenario.Spec) (history.RunFile, error) {
+func Scenarios(ctx context.Context, s Settings, chosen []scenario.Spec) (runfolder.File, error) {
 	if len(chosen) == 0 {
-		return history.RunFile{}, errors.New("start run: no scenarios were chosen")
+		return runfolder.File{}, errors.New("start run: no scenarios were chosen")
 	}
 	again := theRun != nil && !theRun.file.Ended.IsZero()
 	if again {
 		theRun = nil
 	}
 	if err := begin(s); err != nil {
-		return history.RunFile{}, err
+		return runfolder.File{}, err
 	}
 	theRun.file.Chosen = chosenOf(s, byCluster(chosen))
 	if err := theRun.next(s); err != nil {
-		return history.RunFile{}, err
+		return runfolder.File{}, err
 	}
 	theRun.whole = ctx
 	if again {
@@ -87,13 +87,13 @@ func begin(s Settings) error {
 // next begins a run.json with these settings. The cluster stays.
 func (r *runner) next(s Settings) error {
 	r.settings = &s
-	if err := history.ReserveRoom(s.Dir); err != nil {
+	if err := runfolder.ReserveRoom(s.Dir); err != nil {
 		return err
 	}
 	if err := r.lockFolder(s.Dir); err != nil {
 		return fmt.Errorf("start run %s: %w", s.RunID, err)
 	}
-	r.file = history.RunFile{
+	r.file = runfolder.File{
 		Chosen: r.file.Chosen,
 		ID:     s.RunID, Started: s.Started, Holdfast: s.Version, Kubernetes: s.Kubernetes, Profile: string(s.Profile),
 		Seed: s.Seed, Args: s.Args, Reproduce: s.Reproduce("", s.Kubernetes), Incident: s.Incident,

@@ -21,6 +21,8 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters/clustertest"
 	"github.com/holdfast-ha/holdfast/framework/fault"
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
+	"github.com/holdfast-ha/holdfast/framework/history/stages"
 	"github.com/holdfast-ha/holdfast/framework/internal/errtest"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
 	"github.com/holdfast-ha/holdfast/framework/poll"
@@ -152,7 +154,7 @@ func TestPlot(t *testing.T) {
 	specs := plot(c)
 	c.onCreate = func(*clustertest.Cluster) {}
 	c.settings.Judged = func() {
-		if err := history.PointLatest(os.Getenv(dirVariable), "r1"); err != nil {
+		if err := runfolder.PointLatest(os.Getenv(dirVariable), "r1"); err != nil {
 			t.Error(err)
 		}
 	}
@@ -180,7 +182,7 @@ func TestPlot(t *testing.T) {
 }
 
 // play plays a plot and returns what it told, its run.json, the folder of all runs, and what a person read.
-func playPlot(t *testing.T, plot string) (did told, file history.RunFile, dir, out string) {
+func playPlot(t *testing.T, plot string) (did told, file runfolder.File, dir, out string) {
 	t.Helper()
 	dir = t.TempDir()
 	did, file, out = playIn(t, dir, plot)
@@ -188,7 +190,7 @@ func playPlot(t *testing.T, plot string) (did told, file history.RunFile, dir, o
 }
 
 // playIn is playPlot in a folder, with more variables in the environment of the process.
-func playIn(t *testing.T, dir, plot string, variables ...string) (did told, file history.RunFile, out string) {
+func playIn(t *testing.T, dir, plot string, variables ...string) (did told, file runfolder.File, out string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestPlot$")
 	cmd.Env = append(os.Environ(), plotVariable+"="+plot, dirVariable+"="+dir)
@@ -207,14 +209,14 @@ func playIn(t *testing.T, dir, plot string, variables ...string) (did told, file
 	if repeated[plot] > 0 {
 		return did, file, string(read)
 	}
-	if file, err = history.ReadRunFile(filepath.Join(dir, "r1")); err != nil {
+	if file, err = runfolder.ReadFile(filepath.Join(dir, "r1")); err != nil {
 		t.Fatal(err)
 	}
 	return did, file, string(read)
 }
 
 // outcomes of a run's scenarios, in order.
-func outcomes(f history.RunFile) (words []string) {
+func outcomes(f runfolder.File) (words []string) {
 	for _, s := range f.Scenarios {
 		words = append(words, s.Name+" "+s.Outcome+s.Error+s.Interrupted+s.NotBegun)
 	}
@@ -231,7 +233,7 @@ func TestRun(t *testing.T) {
 	if diff := cmp.Diff([]string{"open 0", "close 0", "open 0-2", "close 0-2"}, got.Did); diff != "" || got.Err != "<nil>" {
 		t.Errorf("error %s; clusters (-want +got):\n%s", got.Err, diff)
 	}
-	if latest, err := os.Readlink(filepath.Join(dir, history.LatestName)); err != nil || latest != "r1" {
+	if latest, err := os.Readlink(filepath.Join(dir, runfolder.LatestName)); err != nil || latest != "r1" {
 		t.Errorf("latest leads to %q, %v", latest, err)
 	}
 	for _, word := range []string{"  HELD in ", "  VIOLATED in ", "  CAUGHT in ", "  UNKNOWN in "} {
@@ -257,7 +259,7 @@ func ctrlCUndoes(t *testing.T, plot string) {
 	t.Helper()
 	got, file, dir, out := playPlot(t, plot)
 	want := []string{"chaos/first held", "chaos/second interrupted in the phase disturbed", "chaos/third not begun: the run was interrupted"}
-	if diff := cmp.Diff(want, outcomes(file)); diff != "" || file.Outcome != history.OutcomeInterrupted || Failed(file) {
+	if diff := cmp.Diff(want, outcomes(file)); diff != "" || file.Outcome != runfolder.OutcomeInterrupted || Failed(file) {
 		t.Errorf("outcome %s, interrupted by %q; scenarios (-want +got):\n%s", file.Outcome, file.Interrupted, diff)
 	}
 	if strings.Contains(out, "UNKNOWN") || strings.Count(out, "  INTERRUPTED in ") != 1 {
@@ -274,7 +276,7 @@ func ctrlCUndoes(t *testing.T, plot string) {
 		t.Fatal(err)
 	}
 	var healed []string
-	for _, f := range r.Faults() {
+	for _, f := range stages.Faults(r) {
 		if f.Healed.OK {
 			healed = append(healed, f.Name)
 		}
@@ -306,8 +308,8 @@ func TestStart(t *testing.T) {
 	if err := start(t, s); err != nil {
 		t.Fatal(err)
 	}
-	want := history.RunFile{
-		Format: history.RunFormat, ID: "r1", Started: s.Started.UTC(), Holdfast: "v1.2.3", Kubernetes: "v1.36.3",
+	want := runfolder.File{
+		Format: runfolder.Format, ID: "r1", Started: s.Started.UTC(), Holdfast: "v1.2.3", Kubernetes: "v1.36.3",
 		Profile: "stock", Seed: 4711, Args: s.Args, Reproduce: "again  v1.36.3",
 	}
 	got := c.kept()
@@ -362,7 +364,7 @@ func TestRegisterGroupsByCluster(t *testing.T) {
 func TestFurtherRunsOfAProcess(t *testing.T) {
 	t.Cleanup(func() { theRun = nil })
 	for _, interrupted := range []bool{false, true} {
-		theRun = &runner{file: history.RunFile{Ended: time.Now()}}
+		theRun = &runner{file: runfolder.File{Ended: time.Now()}}
 		c := newFixture(t)
 		first, second, third := brisk(c, "chaos/first"), brisk(c, "chaos/second"), brisk(c, "chaos/third")
 		ctx, cancel := context.WithCancel(t.Context())

@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/interrupt"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
@@ -16,7 +16,7 @@ import (
 // keepInterrupted adds a scenario that was interrupted before it had a record.
 func (r *runner) keepInterrupted(s scenario.Spec) result {
 	const where = "interrupted before it was deployed"
-	return r.add(history.ScenarioResult{
+	return r.add(runfolder.ScenarioResult{
 		Name: s.Name, Dir: s.Name, Claim: s.Claim, Took: time.Since(r.began), Mutant: s.Mutant, Interrupted: where,
 		Reproduce: r.settings.Reproduce(s.Name, r.kubernetes),
 	}, result{outcome: verdict.Unknown, interrupted: true, why: where})

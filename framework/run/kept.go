@@ -12,24 +12,25 @@ import (
 	"k8s.io/utils/dump"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/judge"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 )
 
 // chosenOf are the chosen scenarios as run.json has them. The digest covers the whole spec with the cluster that the settings
 // ask for, and not the estimate of its duration.
-func chosenOf(s Settings, specs []scenario.Spec) (chosen []history.Chosen) {
+func chosenOf(s Settings, specs []scenario.Spec) (chosen []runfolder.Chosen) {
 	for _, spec := range specs {
 		spec.Cluster, spec.About = s.Needs(spec.Cluster), 0
 		sum := sha256.Sum256([]byte(dump.ForHash(spec)))
-		chosen = append(chosen, history.Chosen{Name: spec.Name, Digest: hex.EncodeToString(sum[:16])})
+		chosen = append(chosen, runfolder.Chosen{Name: spec.Name, Digest: hex.EncodeToString(sum[:16])})
 	}
 	return chosen
 }
 
 // check returns why a scenario must be run again, or the Kubernetes version of its record if its result can be kept. A result is
 // kept only if its record is whole, belongs to this run, and is judged now as it was judged then.
-func (r *runner) check(found history.ScenarioResult) (kubernetes, why string) {
+func (r *runner) check(found runfolder.ScenarioResult) (kubernetes, why string) {
 	switch {
 	case found.NotBegun != "":
 		return "", found.NotBegun

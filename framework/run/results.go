@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/judge"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
@@ -14,7 +14,7 @@ import (
 // before anything could be judged.
 func (r *runner) keep(s scenario.Spec, found judge.Found, harness error) result {
 	out := result{err: harness}
-	kept := history.ScenarioResult{
+	kept := runfolder.ScenarioResult{
 		Name: s.Name, Dir: s.Name, Claim: s.Claim, Took: time.Since(r.began), Mutant: s.Mutant,
 		Reproduce: r.settings.Reproduce(s.Name, r.kubernetes),
 	}
@@ -36,13 +36,13 @@ func (r *runner) keep(s scenario.Spec, found judge.Found, harness error) result 
 
 // keepUnsupported adds a scenario that the environment cannot run. It has no outcome.
 func (r *runner) keepUnsupported(s scenario.Spec, why string) result {
-	return r.add(history.ScenarioResult{
+	return r.add(runfolder.ScenarioResult{
 		Name: s.Name, Dir: s.Name, Claim: s.Claim, Took: time.Since(r.began), Mutant: s.Mutant, NotSupported: why,
 		Reproduce: r.settings.Reproduce(s.Name, r.kubernetes),
 	}, result{unsupported: true, why: why})
 }
 
-func (r *runner) add(kept history.ScenarioResult, out result) result {
+func (r *runner) add(kept runfolder.ScenarioResult, out result) result {
 	r.file.Scenarios = append(r.file.Scenarios, kept)
 	if err := r.file.Write(r.settings.Dir); err != nil && out.err == nil {
 		out.err = err
@@ -61,9 +61,9 @@ func (r *runner) finish(chosen []scenario.Spec) error {
 		why = r.stop.Error()
 	}
 	for _, s := range chosen {
-		begun := slices.ContainsFunc(r.file.Scenarios, func(kept history.ScenarioResult) bool { return kept.Name == s.Name })
+		begun := slices.ContainsFunc(r.file.Scenarios, func(kept runfolder.ScenarioResult) bool { return kept.Name == s.Name })
 		if !begun {
-			r.file.Scenarios = append(r.file.Scenarios, history.ScenarioResult{
+			r.file.Scenarios = append(r.file.Scenarios, runfolder.ScenarioResult{
 				Name: s.Name, Dir: s.Name, Claim: s.Claim, Mutant: s.Mutant, NotBegun: "not begun: " + why,
 				Reproduce: r.settings.Reproduce(s.Name, r.settings.Needs(s.Cluster).Kubernetes),
 			})
@@ -72,13 +72,13 @@ func (r *runner) finish(chosen []scenario.Spec) error {
 	if r.kept.resumed { // the kept results came first
 		r.file.SortScenarios()
 	}
-	freed := history.FreeRoom(r.settings.Dir)
+	freed := runfolder.FreeRoom(r.settings.Dir)
 	r.file.Ended = time.Now()
 	r.file.Outcome = string(OutcomeOf(r.file))
 	if r.file.Cut() {
 		r.file.Interrupted = r.interruption()
 		if r.file.Outcome != string(verdict.Violated) {
-			r.file.Outcome = history.OutcomeInterrupted
+			r.file.Outcome = runfolder.OutcomeInterrupted
 		}
 	}
 	return joined(r.file.Write(r.settings.Dir), freed)
@@ -86,7 +86,7 @@ func (r *runner) finish(chosen []scenario.Spec) error {
 
 // OutcomeOf is the worst outcome of a run's scenarios: Violated, then Unknown, then Held. A scenario that was not judged counts
 // as Unknown. A scenario that is not supported does not count. A run without a scenario that counts is Unknown.
-func OutcomeOf(f history.RunFile) verdict.Outcome {
+func OutcomeOf(f runfolder.File) verdict.Outcome {
 	worst, tried := verdict.Held, false
 	for _, s := range f.Scenarios {
 		if s.NotSupported != "" {
@@ -108,7 +108,7 @@ func OutcomeOf(f history.RunFile) verdict.Outcome {
 }
 
 // Failed reports whether a scenario could not be judged because the harness or its environment failed.
-func Failed(f history.RunFile) bool {
+func Failed(f runfolder.File) bool {
 	for _, s := range f.Scenarios {
 		if s.Error != "" {
 			return true

@@ -12,6 +12,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/fault"
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/internal/errtest"
 	"github.com/holdfast-ha/holdfast/framework/judge"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
@@ -100,14 +101,14 @@ func TestAResultThatCannotBeKeptIsAnError(t *testing.T) {
 }
 
 func TestOutcomeOf(t *testing.T) {
-	file := func(outcomes ...string) history.RunFile {
-		var f history.RunFile
+	file := func(outcomes ...string) runfolder.File {
+		var f runfolder.File
 		for _, o := range outcomes {
-			f.Scenarios = append(f.Scenarios, history.ScenarioResult{Outcome: o})
+			f.Scenarios = append(f.Scenarios, runfolder.ScenarioResult{Outcome: o})
 		}
 		return f
 	}
-	for want, files := range map[verdict.Outcome][]history.RunFile{
+	for want, files := range map[verdict.Outcome][]runfolder.File{
 		verdict.Held:     {file("held"), file("held", "held")},
 		verdict.Violated: {file("held", "violated"), file("", "violated"), file("violated", "unknown")},
 		verdict.Unknown:  {file(), file("held", ""), file("unknown", "held"), file("perhaps")},
@@ -123,17 +124,17 @@ func TestOutcomeOf(t *testing.T) {
 func TestFinishListsWhatWasNotBegun(t *testing.T) {
 	dir := t.TempDir()
 	r := &runner{settings: &Settings{Dir: dir, Reproduce: func(name, _ string) string { return name }}}
-	r.file.Scenarios = []history.ScenarioResult{{Name: "chaos/quiet", Outcome: "held"}}
+	r.file.Scenarios = []runfolder.ScenarioResult{{Name: "chaos/quiet", Outcome: "held"}}
 	other := quiet()
 	other.Name = "chaos/other"
 	if err := r.finish([]scenario.Spec{quiet(), other}); err != nil {
 		t.Fatal(err)
 	}
-	read, err := history.ReadRunFile(dir)
+	read, err := runfolder.ReadFile(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(read.Scenarios) != 2 || read.Scenarios[1].NotBegun == "" || read.Outcome != history.OutcomeInterrupted || Failed(read) {
+	if len(read.Scenarios) != 2 || read.Scenarios[1].NotBegun == "" || read.Outcome != runfolder.OutcomeInterrupted || Failed(read) {
 		t.Errorf("run.json: %+v", read)
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 )
 
@@ -27,13 +27,13 @@ type kept struct {
 //
 // An error means that nothing was run: the run is complete or still in progress, or its seed, its scenarios or their settings
 // differ from those that were chosen now.
-func Resume(ctx context.Context, s Settings, chosen []scenario.Spec) (history.RunFile, error) {
+func Resume(ctx context.Context, s Settings, chosen []scenario.Spec) (runfolder.File, error) {
 	if err := begin(s); err != nil {
-		return history.RunFile{}, err
+		return runfolder.File{}, err
 	}
 	again, err := theRun.resume(s, byCluster(chosen))
 	if err != nil {
-		return history.RunFile{}, fmt.Errorf("resume run %s: %w", s.RunID, err)
+		return runfolder.File{}, fmt.Errorf("resume run %s: %w", s.RunID, err)
 	}
 	theRun.whole = ctx
 	if len(again) > 0 {
@@ -50,7 +50,7 @@ func (r *runner) resume(s Settings, chosen []scenario.Spec) ([]scenario.Spec, er
 	if err := r.lockFolder(s.Dir); err != nil {
 		return nil, err
 	}
-	f, err := history.ReadRunFile(s.Dir) // after the lock: nothing changes it any more
+	f, err := runfolder.ReadFile(s.Dir) // after the lock: nothing changes it any more
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +65,7 @@ func (r *runner) resume(s Settings, chosen []scenario.Spec) ([]scenario.Spec, er
 	if len(resumption.Again) == 0 && !f.Ended.IsZero() {
 		return nil, errors.New("it is complete: no scenario is left to run")
 	}
-	if err := history.ReserveRoom(s.Dir); err != nil {
+	if err := runfolder.ReserveRoom(s.Dir); err != nil {
 		return nil, err
 	}
 	aside, err := asideFolder(s.Dir)
@@ -93,7 +93,7 @@ func (r *runner) resume(s Settings, chosen []scenario.Spec) ([]scenario.Spec, er
 }
 
 // noteResumption reports what is kept, and what is run again.
-func (r *runner) noteResumption(chosen int, resumption history.Resumption) {
+func (r *runner) noteResumption(chosen int, resumption runfolder.Resumption) {
 	r.settings.Progress.Note(fmt.Sprintf("resume run %s: %d of %d scenarios have their result already", r.settings.RunID, chosen-len(resumption.Again), chosen))
 	for _, one := range resumption.Again {
 		r.settings.Progress.Note(fmt.Sprintf("  run %s: %s", one.Name, one.Why))
@@ -101,7 +101,7 @@ func (r *runner) noteResumption(chosen int, resumption history.Resumption) {
 }
 
 // sameRun returns an error if what was chosen now is not what the run was begun with.
-func sameRun(f history.RunFile, s Settings, chosen []scenario.Spec) error {
+func sameRun(f runfolder.File, s Settings, chosen []scenario.Spec) error {
 	switch {
 	case f.ID != s.RunID:
 		return fmt.Errorf("%s is the folder of run %s", s.Dir, f.ID)
@@ -113,7 +113,7 @@ func sameRun(f history.RunFile, s Settings, chosen []scenario.Spec) error {
 	var differences []string
 	now := chosenOf(s, chosen)
 	for _, c := range f.Chosen {
-		i := slices.IndexFunc(now, func(n history.Chosen) bool { return n.Name == c.Name })
+		i := slices.IndexFunc(now, func(n runfolder.Chosen) bool { return n.Name == c.Name })
 		switch {
 		case i < 0:
 			differences = append(differences, c.Name+" is missing")
@@ -122,7 +122,7 @@ func sameRun(f history.RunFile, s Settings, chosen []scenario.Spec) error {
 		}
 	}
 	for _, n := range now {
-		if !slices.ContainsFunc(f.Chosen, func(c history.Chosen) bool { return c.Name == n.Name }) {
+		if !slices.ContainsFunc(f.Chosen, func(c runfolder.Chosen) bool { return c.Name == n.Name }) {
 			differences = append(differences, n.Name+" is new")
 		}
 	}
@@ -134,18 +134,18 @@ func sameRun(f history.RunFile, s Settings, chosen []scenario.Spec) error {
 }
 
 // review divides the scenarios of a run: the results to keep, and the scenarios to run again.
-func (r *runner) review(f history.RunFile, chosen []scenario.Spec) (history.Resumption, []history.ScenarioResult, error) {
-	resumption := history.Resumption{At: time.Now(), Holdfast: r.settings.Version}
-	var keep []history.ScenarioResult
+func (r *runner) review(f runfolder.File, chosen []scenario.Spec) (runfolder.Resumption, []runfolder.ScenarioResult, error) {
+	resumption := runfolder.Resumption{At: time.Now(), Holdfast: r.settings.Version}
+	var keep []runfolder.ScenarioResult
 	for _, s := range chosen {
-		i := slices.IndexFunc(f.Scenarios, func(found history.ScenarioResult) bool { return found.Name == s.Name })
+		i := slices.IndexFunc(f.Scenarios, func(found runfolder.ScenarioResult) bool { return found.Name == s.Name })
 		if i < 0 {
-			resumption.Again = append(resumption.Again, history.RunAgain{Name: s.Name, Why: "it has no result"})
+			resumption.Again = append(resumption.Again, runfolder.Again{Name: s.Name, Why: "it has no result"})
 			continue
 		}
 		version, why := r.check(f.Scenarios[i])
 		if why != "" {
-			resumption.Again = append(resumption.Again, history.RunAgain{Name: s.Name, Why: why})
+			resumption.Again = append(resumption.Again, runfolder.Again{Name: s.Name, Why: why})
 			continue
 		}
 		keep = append(keep, f.Scenarios[i])
@@ -163,7 +163,7 @@ func (r *runner) review(f history.RunFile, chosen []scenario.Spec) (history.Resu
 // asideFolder is the name of a folder, not yet used, for records that are set aside.
 func asideFolder(dir string) (string, error) {
 	for n := 1; ; n++ {
-		name := fmt.Sprintf("%s%d", history.SetAsidePrefix, n)
+		name := fmt.Sprintf("%s%d", runfolder.SetAsidePrefix, n)
 		_, err := os.Lstat(filepath.Join(dir, name))
 		if errors.Is(err, fs.ErrNotExist) {
 			return name, nil

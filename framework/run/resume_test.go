@@ -16,6 +16,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/fault"
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/internal/errtest"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 )
@@ -47,7 +48,7 @@ func TestResume(t *testing.T) {
 	if got.Err != "<nil>" || len(got.Did) != 2 || got.Did[0] == "open 0" || file.Interrupted != "" || !file.Ended.After(before.Ended) {
 		t.Errorf("resumed with %+v; run.json: %+v", got, file)
 	}
-	want := []history.RunAgain{
+	want := []runfolder.Again{
 		{Name: "chaos/second", Why: "interrupted in the phase disturbed", SetAside: "set-aside-1/chaos/second"},
 		{Name: "chaos/third", Why: "not begun: the run was interrupted"},
 	}
@@ -64,7 +65,7 @@ func TestResume(t *testing.T) {
 	if err != nil || aside.Interrupted() == "" {
 		t.Errorf("the old record is set aside with %v, interrupted %q", err, aside.Interrupted())
 	}
-	records, err := history.Records(filepath.Join(dir, "r1"))
+	records, err := runfolder.Records(filepath.Join(dir, "r1"))
 	if diff := cmp.Diff([]string{"chaos/first", "chaos/second", "chaos/third"}, records); diff != "" || err != nil {
 		t.Errorf("records of the run: %v (-want +got):\n%s", err, diff)
 	}
@@ -93,7 +94,7 @@ func ran(t *testing.T) (*fixture, []scenario.Spec) {
 }
 
 // resumed continues the run of a fixture with a new runner, as another process would. It does not run what is left.
-func resumed(t *testing.T, c *fixture, specs []scenario.Spec) (again []scenario.Spec, file history.RunFile, err error) {
+func resumed(t *testing.T, c *fixture, specs []scenario.Spec) (again []scenario.Spec, file runfolder.File, err error) {
 	t.Helper()
 	if c.lock != nil { // a killed process holds none
 		if err := c.lock.Close(); err != nil {
@@ -123,7 +124,7 @@ func TestResumeKeepsOnlyWholeRecords(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	result := func(t *testing.T, c *fixture, change func(*history.ScenarioResult)) {
+	result := func(t *testing.T, c *fixture, change func(*runfolder.ScenarioResult)) {
 		t.Helper()
 		f := c.kept()
 		change(&f.Scenarios[0])
@@ -164,17 +165,17 @@ func TestResumeKeepsOnlyWholeRecords(t *testing.T) {
 			}
 		}, "its record is that of chaos/quiet in run another with seed 4711"},
 		"a better outcome in run.json": {func(t *testing.T, c *fixture) {
-			result(t, c, func(s *history.ScenarioResult) { s.Outcome = "violated" })
+			result(t, c, func(s *runfolder.ScenarioResult) { s.Outcome = "violated" })
 		}, "its record is judged held now, and was judged violated"},
-		"not judged": {func(t *testing.T, c *fixture) { result(t, c, func(s *history.ScenarioResult) { s.Outcome = "" }) }, "it was not judged"},
+		"not judged": {func(t *testing.T, c *fixture) { result(t, c, func(s *runfolder.ScenarioResult) { s.Outcome = "" }) }, "it was not judged"},
 		"a harness error": {func(t *testing.T, c *fixture) {
-			result(t, c, func(s *history.ScenarioResult) { s.Error = "no engine" })
+			result(t, c, func(s *runfolder.ScenarioResult) { s.Error = "no engine" })
 		}, "the harness failed: no engine"},
 		"interrupted": {func(t *testing.T, c *fixture) {
-			result(t, c, func(s *history.ScenarioResult) { s.Outcome, s.Interrupted = "", "interrupted in the phase steady" })
+			result(t, c, func(s *runfolder.ScenarioResult) { s.Outcome, s.Interrupted = "", "interrupted in the phase steady" })
 		}, "interrupted in the phase steady"},
 		"not supported in run.json alone": {func(t *testing.T, c *fixture) {
-			result(t, c, func(s *history.ScenarioResult) { s.Outcome, s.NotSupported = "", "no netem" })
+			result(t, c, func(s *runfolder.ScenarioResult) { s.Outcome, s.NotSupported = "", "no netem" })
 		}, "its record and run.json differ in whether it is supported"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -242,7 +243,7 @@ func TestResumeRefuses(t *testing.T) {
 			return s
 		}, "it was begun by holdfast v1.2.3, which did not record its scenarios"},
 		"an edited run.json": {func(t *testing.T, c *fixture, s []scenario.Spec) []scenario.Spec {
-			name := filepath.Join(c.settings.Dir, history.RunFileName)
+			name := filepath.Join(c.settings.Dir, runfolder.FileName)
 			text, err := os.ReadFile(name)
 			errtest.Check(t, err, "")
 			errtest.Check(t, os.WriteFile(name, []byte(strings.Replace(string(text), `"held"`, `"HELD"`, 1)), 0o600), "")

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 )
 
@@ -26,7 +27,7 @@ func roundsOf(c *fixture, n int) (rounds []Settings) {
 // playRounds plays a plot again and again, in the process that is its own.
 func playRounds(c *fixture, n int, specs []scenario.Spec) told {
 	var after []string
-	whole, err := Repeat(c.t.Context(), roundsOf(c, n), specs, func(round int, f history.RunFile) {
+	whole, err := Repeat(c.t.Context(), roundsOf(c, n), specs, func(round int, f runfolder.File) {
 		after = append(after, fmt.Sprintf("%d: %s of %s, ended %t", round, f.Outcome, f.ID, !f.Ended.IsZero()))
 	})
 	return told{Did: c.did, Err: fmt.Sprint(err), Whole: whole, After: after}
@@ -51,7 +52,7 @@ func TestRepeat(t *testing.T) {
 	seeds := map[uint64]bool{}
 	for i, want := range [][]string{forth, back} {
 		folder := filepath.Join(dir, "r1", fmt.Sprintf("round-%02d", i+1))
-		file, err := history.ReadRunFile(folder)
+		file, err := runfolder.ReadFile(folder)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -89,7 +90,7 @@ func TestCtrlCInARound(t *testing.T) {
 		"round-01": {"chaos/first held", "chaos/second held", "chaos/third held"},
 		"round-02": {"chaos/third held", "chaos/second interrupted in the phase disturbed", "chaos/first not begun: the run was interrupted"}, // backwards
 	} {
-		file, err := history.ReadRunFile(filepath.Join(dir, "r1", round))
+		file, err := runfolder.ReadFile(filepath.Join(dir, "r1", round))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -97,7 +98,7 @@ func TestCtrlCInARound(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", round, diff)
 		}
 	}
-	if _, err := history.ReadRunFile(filepath.Join(dir, "r1", "round-03")); err == nil {
+	if _, err := runfolder.ReadFile(filepath.Join(dir, "r1", "round-03")); err == nil {
 		t.Error("a third round was begun")
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/framework/environment"
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
 	"github.com/holdfast-ha/holdfast/framework/judge"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
@@ -30,7 +31,7 @@ const cleanLimit = 3 * time.Minute
 type runner struct {
 	settings   *Settings
 	pool       pool
-	file       history.RunFile
+	file       runfolder.File
 	kept       kept            // from before the run was resumed
 	lock       *os.File        // the run's folder, see lockFolder
 	began      time.Time       // the present scenario
@@ -259,7 +260,7 @@ func (r *runner) recordFailed(err error) {
 	if err == nil {
 		return
 	}
-	r.stop = joined(r.stop, err, history.FreeRoom(r.settings.Dir))
+	r.stop = joined(r.stop, err, runfolder.FreeRoom(r.settings.Dir))
 }
 
 // collectLogs keeps the nodes' and pods' logs beside the record. A failure is only logged.

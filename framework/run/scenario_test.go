@@ -24,6 +24,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/fault"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/history/historytest"
+	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
@@ -122,7 +123,7 @@ func TestTheRecordSaysWhatWasAsked(t *testing.T) {
 			t.Errorf("the verdict on the mutant: %+v", caught)
 		}
 		kept[0].Verdicts, kept[0].Caught = nil, nil
-		result := history.ScenarioResult{
+		result := runfolder.ScenarioResult{
 			Name: s.Name, Dir: s.Name, Claim: s.Claim, Outcome: "unknown", Reproduce: "again chaos/quiet v1.36.3", Mutant: s.Mutant,
 		}
 		if diff := cmp.Diff(result, kept[0]); diff != "" {

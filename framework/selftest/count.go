@@ -8,11 +8,12 @@ import (
 	"slices"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/reports"
 )
 
 // Add counts the results of a run, whose record is in folder. Adding a run twice is an error, because it would count twice.
-func (t *Report) Add(folder string, f history.RunFile) error {
+func (t *Report) Add(folder string, f runfolder.File) error {
 	for _, other := range t.Runs {
 		if other.ID == f.ID && other.Seed == f.Seed && other.Started.Equal(f.Started) {
 			return fmt.Errorf("add run %s in %s: it was added already, from %s", f.ID, folder, other.Folder)
@@ -35,7 +36,7 @@ func (t *Report) Add(folder string, f history.RunFile) error {
 }
 
 // kubernetesOf is the version in the first record that names one, otherwise the version that the user asked for.
-func kubernetesOf(folder string, f history.RunFile) string {
+func kubernetesOf(folder string, f runfolder.File) string {
 	for i := range f.Scenarios {
 		run, err := history.Open(filepath.Join(folder, filepath.FromSlash(f.Scenarios[i].Dir)))
 		if v := run.Header.Cluster.Kubernetes; err == nil && v != "" {
@@ -46,7 +47,7 @@ func kubernetesOf(folder string, f history.RunFile) string {
 }
 
 // count counts one result.
-func (t *Report) count(folder string, f history.RunFile, s *history.ScenarioResult) {
+func (t *Report) count(folder string, f runfolder.File, s *runfolder.ScenarioResult) {
 	row := t.row(s.Name)
 	note := ""
 	if m := s.Mutant; m != nil {

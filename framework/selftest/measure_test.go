@@ -19,6 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 )
 
 // get sends one request on a new connection, and returns the body.
@@ -292,7 +293,7 @@ func TestMeasure(t *testing.T) {
 			t.Errorf("said\n%s\nwant %q", all, part)
 		}
 	}
-	records, err := history.Records(filepath.Join(dir, "instrument"))
+	records, err := runfolder.Records(filepath.Join(dir, "instrument"))
 	if err != nil || len(records) != 2*len(Rates)+1 {
 		t.Errorf("records: %v, %v", records, err)
 	}

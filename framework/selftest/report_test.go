@@ -14,14 +14,15 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/history/historytest"
+	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 	"github.com/holdfast-ha/holdfast/reports"
 )
 
 // found is the result of a scenario with this outcome. A name that begins with mutants/ makes it a mutant.
-func found(name, outcome string) history.ScenarioResult {
-	s := history.ScenarioResult{
+func found(name, outcome string) runfolder.ScenarioResult {
+	s := runfolder.ScenarioResult{
 		Name: name, Dir: name, Took: 30 * time.Second, Outcome: outcome, Reproduce: "holdfast run " + name + " --seed 1",
 	}
 	v := verdict.Verdict{
@@ -38,28 +39,28 @@ func found(name, outcome string) history.ScenarioResult {
 	return s
 }
 
-func failed(name string) history.ScenarioResult {
+func failed(name string) runfolder.ScenarioResult {
 	s := found(name, "")
 	s.Took, s.Verdicts, s.Error = time.Second, nil, "provision a cluster: no engine"
 	return s
 }
 
-func unsupported(name string) history.ScenarioResult {
+func unsupported(name string) runfolder.ScenarioResult {
 	s := found(name, "")
 	s.Verdicts, s.NotSupported = nil, "Specified qdisc kind is unknown"
 	return s
 }
 
 // roundOf is the run.json of a round.
-func roundOf(n int, results ...history.ScenarioResult) history.RunFile {
+func roundOf(n int, results ...runfolder.ScenarioResult) runfolder.File {
 	began := time.Date(2026, 11, 21, 20, n, 0, 0, time.UTC)
-	return history.RunFile{
+	return runfolder.File{
 		ID: fmt.Sprintf("20261121-200000/round-%03d", n), Seed: uint64(n), Started: began, Ended: began.Add(time.Minute),
 		Holdfast: "v1.2.3", Scenarios: results,
 	}
 }
 
-func selftestOf(t *testing.T, rounds ...history.RunFile) *Report {
+func selftestOf(t *testing.T, rounds ...runfolder.File) *Report {
 	t.Helper()
 	s := NewReport("20261121-200000")
 	for i, f := range rounds {
@@ -86,7 +87,7 @@ func TestSelftestNamesWhatIsNotSupported(t *testing.T) {
 
 // Each result is counted by itself: Unknown counts as neither caught nor missed, and so does a failed harness.
 func TestSelftestCounts(t *testing.T) {
-	never := history.ScenarioResult{Name: "chaos/b", Dir: "chaos/b", Error: "not begun: the run was interrupted"}
+	never := runfolder.ScenarioResult{Name: "chaos/b", Dir: "chaos/b", Error: "not begun: the run was interrupted"}
 	s := selftestOf(t,
 		roundOf(1, found("chaos/a", "held"), found("chaos/b", "held"), found("mutants/m", "held"), found("mutants/n", "violated")),
 		roundOf(2, found("chaos/a", "violated"), found("chaos/b", "unknown"), found("mutants/m", "unknown"), found("mutants/n", "held")),
@@ -126,7 +127,7 @@ func TestSelftestCounts(t *testing.T) {
 // Mutants whose twin did not hold or was not run are counted apart, and so are mutants that are caught by chance only, which may be
 // missed. Mutants whose server sets a trap are marked.
 func TestSelftestCountsMutantsApart(t *testing.T) {
-	mutant := func(name, outcome, twin string, edit func(*history.Mutant)) history.ScenarioResult {
+	mutant := func(name, outcome, twin string, edit func(*history.Mutant)) runfolder.ScenarioResult {
 		s := found(name, outcome)
 		s.Mutant.Twin = twin
 		edit(s.Mutant)
@@ -171,9 +172,9 @@ func TestSelftestCountsMutantsApart(t *testing.T) {
 }
 
 func TestSelftestResult(t *testing.T) {
-	good := []history.ScenarioResult{found("chaos/a", "held"), found("mutants/m", "held")}
+	good := []runfolder.ScenarioResult{found("chaos/a", "held"), found("mutants/m", "held")}
 	for name, test := range map[string]struct {
-		results      []history.ScenarioResult
+		results      []runfolder.ScenarioResult
 		asked, whole int
 		want         reports.Result
 	}{
@@ -186,7 +187,7 @@ func TestSelftestResult(t *testing.T) {
 		"a round cut":               {good, 2, 1, reports.Unknown},
 		"nothing judged":            {nil, 0, 0, reports.Unknown},
 		"one is not supported":      {append(good, unsupported("chaos/b")), 1, 1, reports.Held},
-		"none is supported":         {[]history.ScenarioResult{unsupported("chaos/b")}, 1, 1, reports.Unknown},
+		"none is supported":         {[]runfolder.ScenarioResult{unsupported("chaos/b")}, 1, 1, reports.Unknown},
 		"a word of a newer harness": {append(good, found("chaos/b", "splendid")), 1, 1, reports.Unknown},
 	} {
 		s := selftestOf(t, roundOf(1, test.results...))
@@ -220,7 +221,7 @@ func TestNewRate(t *testing.T) {
 }
 
 // storeRun writes a run with two good records into a folder. run.json may list only one of them.
-func storeRun(t *testing.T, dir string, f history.RunFile) {
+func storeRun(t *testing.T, dir string, f runfolder.File) {
 	t.Helper()
 	promise, err := invariant.Encode(invariant.NoFailedRequests{})
 	if err != nil {
@@ -321,7 +322,7 @@ func TestSelftestGolden(t *testing.T) {
 
 // The number of cases in selftest.md is limited. selftest.json has all cases.
 func TestSelftestOfMuchTrouble(t *testing.T) {
-	var rounds []history.RunFile
+	var rounds []runfolder.File
 	for n := 1; n <= maxCases+20; n++ {
 		rounds = append(rounds, roundOf(n, found("mutants/m", "violated")))
 	}
@@ -341,10 +342,10 @@ func TestSelftestOfMuchTrouble(t *testing.T) {
 // The time span of stored runs does not depend on the order in which they are added.
 func TestSelftestSpansItsRuns(t *testing.T) {
 	noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	early := history.RunFile{ID: "1", Started: noon, Ended: noon.Add(time.Minute)}
-	late := history.RunFile{ID: "2", Started: noon.Add(time.Hour), Ended: noon.Add(2 * time.Hour)}
+	early := runfolder.File{ID: "1", Started: noon, Ended: noon.Add(time.Minute)}
+	late := runfolder.File{ID: "2", Started: noon.Add(time.Hour), Ended: noon.Add(2 * time.Hour)}
 	total := NewReport("x")
-	for _, f := range []history.RunFile{late, early} {
+	for _, f := range []runfolder.File{late, early} {
 		if err := total.Add("folder", f); err != nil {
 			t.Fatal(err)
 		}

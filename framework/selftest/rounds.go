@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/run"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/reports/formats"
@@ -23,7 +23,7 @@ type Rounds struct {
 	// Reproduce returns Settings.Reproduce for a seed.
 	Reproduce func(seed uint64) func(name, kubernetes string) string
 	// Summary sums up a round in one line.
-	Summary func(history.RunFile) string
+	Summary func(runfolder.File) string
 	Out     io.Writer // progress
 }
 
@@ -58,7 +58,7 @@ type counter struct {
 	err    error // the first
 }
 
-func (c *counter) after(round int, f history.RunFile) {
+func (c *counter) after(round int, f runfolder.File) {
 	if len(f.Scenarios) == len(c.Scenarios) && !f.Cut() {
 		c.report.Whole++
 	}

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/judge/stored"
 	"github.com/holdfast-ha/holdfast/reports/words"
 )
@@ -17,7 +17,7 @@ import (
 // AddStored adds the runs in a folder: a run, a selftest with its rounds, or what a killed run left. With again, every record is judged
 // again by the promises in it. Otherwise the outcomes in run.json count.
 func (t *Report) AddStored(folder string, again bool) error {
-	rounds, err := fs.Glob(os.DirFS(folder), path.Join(roundPattern, history.RunFileName))
+	rounds, err := fs.Glob(os.DirFS(folder), path.Join(roundPattern, runfolder.FileName))
 	if err != nil {
 		return fmt.Errorf("add %s: %w", folder, err)
 	}
@@ -32,7 +32,7 @@ func (t *Report) AddStored(folder string, again bool) error {
 }
 
 func (t *Report) addRun(folder string, again bool) error {
-	f, err := history.ReadRunFile(folder)
+	f, err := runfolder.ReadFile(folder)
 	if err != nil {
 		return fmt.Errorf("add %s: %w", folder, err)
 	}
@@ -47,7 +47,7 @@ func (t *Report) addRun(folder string, again bool) error {
 			}
 		}
 		for _, dir := range unlisted {
-			s := history.ScenarioResult{Name: dir, Dir: dir}
+			s := runfolder.ScenarioResult{Name: dir, Dir: dir}
 			stored.Again(folder, &s)
 			f.Scenarios = append(f.Scenarios, s)
 		}
@@ -59,13 +59,13 @@ func (t *Report) addRun(folder string, again bool) error {
 }
 
 // unlisted are the records that run.json does not list.
-func (t *Report) unlisted(folder string, f history.RunFile) (dirs []string, err error) {
-	records, err := history.Records(folder)
+func (t *Report) unlisted(folder string, f runfolder.File) (dirs []string, err error) {
+	records, err := runfolder.Records(folder)
 	if err != nil {
 		return nil, fmt.Errorf("add %s: %w", folder, err)
 	}
 	for _, dir := range records {
-		if !slices.ContainsFunc(f.Scenarios, func(s history.ScenarioResult) bool { return s.Dir == dir }) {
+		if !slices.ContainsFunc(f.Scenarios, func(s runfolder.ScenarioResult) bool { return s.Dir == dir }) {
 			dirs = append(dirs, dir)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/history/historytest"
+	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 	"github.com/holdfast-ha/holdfast/reports"
 )
@@ -36,15 +37,15 @@ func Light() *historytest.Builder {
 }
 
 // StoredRun is a folder with one recorded scenario that held, and the run.json that lists it.
-func StoredRun(t *testing.T) (dir string, file history.RunFile) {
+func StoredRun(t *testing.T) (dir string, file runfolder.File) {
 	t.Helper()
 	dir = t.TempDir()
 	Store(t, filepath.Join(dir, "chaos", "drain-one-worker"), Light())
 	started := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	return dir, history.RunFile{
+	return dir, runfolder.File{
 		ID: "20260102-030405-test", Started: started, Ended: started.Add(time.Minute), Holdfast: "v0.1.0",
 		Kubernetes: "v1.37.0", Profile: "lab", Seed: 7, Reproduce: "holdfast run --seed 7", Outcome: "held",
-		Scenarios: []history.ScenarioResult{{
+		Scenarios: []runfolder.ScenarioResult{{
 			Name: "chaos/drain-one-worker", Dir: "chaos/drain-one-worker", Took: 45 * time.Second, Outcome: "held",
 			Reproduce: "holdfast run --seed 7 chaos/drain-one-worker",
 			Verdicts:  []json.RawMessage{VerdictJSON(t, Held("NoFailedRequests", "none fails", "0 of 12000 failed", nil))},
@@ -53,7 +54,7 @@ func StoredRun(t *testing.T) (dir string, file history.RunFile) {
 }
 
 // Build writes run.json, and builds the report of the run.
-func Build(t *testing.T, dir string, file history.RunFile) reports.Report {
+func Build(t *testing.T, dir string, file runfolder.File) reports.Report {
 	t.Helper()
 	if err := file.Write(dir); err != nil {
 		t.Fatal(err)

@@ -17,7 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/holdfast-ha/holdfast/framework/appimages"
-	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
@@ -71,7 +71,7 @@ var keptConnections = []string{"app/rollout", "app/delete-pod", "app/drain", "ap
 const few = 6
 
 // byChance reports whether no more than a few requests broke the promises.
-func byChance(t *testing.T, r history.ScenarioResult) bool {
+func byChance(t *testing.T, r runfolder.ScenarioResult) bool {
 	t.Helper()
 	if r.Outcome != "violated" {
 		return false
@@ -110,14 +110,14 @@ func TestFlakyServersAreToldApart(t *testing.T) {
 }
 
 // tested runs `holdfast test`, and returns the results of its scenarios and the exit code.
-func tested(t *testing.T, args ...string) (results []history.ScenarioResult, code int) {
+func tested(t *testing.T, args ...string) (results []runfolder.ScenarioResult, code int) {
 	t.Helper()
 	artifacts := t.TempDir()
 	args = append([]string{"test", "--artifacts", artifacts}, args...)
 	cmd := exec.CommandContext(t.Context(), "../../bin/holdfast", args...)
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	_ = cmd.Run() // the exit code follows
-	file, err := history.ReadRunFile(filepath.Join(artifacts, "latest"))
+	file, err := runfolder.ReadFile(filepath.Join(artifacts, "latest"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +125,7 @@ func tested(t *testing.T, args ...string) (results []history.ScenarioResult, cod
 }
 
 // noticed reports whether the loss of a practice was noticed. An ablation that was not noticed holds, too: it is advice, and no failure.
-func noticed(t *testing.T, r history.ScenarioResult) bool {
+func noticed(t *testing.T, r runfolder.ScenarioResult) bool {
 	t.Helper()
 	var caught verdict.Verdict
 	if err := json.Unmarshal(r.Caught, &caught); err != nil {
@@ -159,7 +159,7 @@ func TestAblationAgreesWithTheMutants(t *testing.T) {
 				t.Errorf("exit code %d, want %d", code, want)
 			}
 			for practice, want := range practices {
-				at := slices.IndexFunc(results, func(r history.ScenarioResult) bool { return r.Name == "ablate/"+practice+"-1" })
+				at := slices.IndexFunc(results, func(r runfolder.ScenarioResult) bool { return r.Name == "ablate/"+practice+"-1" })
 				if at < 0 {
 					t.Errorf("without %s: it was not tried", practice)
 				} else if got := noticed(t, results[at]); got != want {
@@ -177,7 +177,7 @@ func TestAblationTriesWhatTheAuditProposes(t *testing.T) {
 	if code != 1 {
 		t.Errorf("exit code %d, want 1", code)
 	}
-	at := slices.IndexFunc(results, func(r history.ScenarioResult) bool { return r.Name == "add/no-prestop-web-1" })
+	at := slices.IndexFunc(results, func(r runfolder.ScenarioResult) bool { return r.Name == "add/no-prestop-web-1" })
 	if at < 0 || results[at].Outcome != "held" && !byChance(t, results[at]) {
 		t.Errorf("with a preStop sleep: %+v", results)
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/stages"
 )
 
 const (
@@ -67,6 +68,6 @@ func (s *Timelines) answered(r *history.Request) {
 	}
 	l.accepted.add(r.Sent)
 	if !l.firstAnswer.OK || r.Sent < l.firstAnswer.At {
-		l.firstAnswer = history.Moment{At: r.Sent, OK: true}
+		l.firstAnswer = stages.Moment{At: r.Sent, OK: true}
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/stages"
 	"github.com/holdfast-ha/holdfast/framework/history/timeline"
 )
 
@@ -13,7 +14,7 @@ type PodTimeline struct {
 	*timeline.Pod
 	zone        string
 	accepted    accepted
-	firstAnswer history.Moment
+	firstAnswer stages.Moment
 }
 
 // absence is a time in which a node was lost.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/stages"
 	"github.com/holdfast-ha/holdfast/framework/history/timeline"
 )
 
@@ -56,22 +57,22 @@ func (s *Timelines) troubleOf(l *PodTimeline, at history.Offset) (t trouble, ok 
 }
 
 // sigterm is when SIGTERM was sent, calculated from the pod's lifecycle; not OK: unknown.
-func (l *PodTimeline) sigterm() history.Moment {
+func (l *PodTimeline) sigterm() stages.Moment {
 	if l.Lifecycle == nil {
-		return history.Moment{}
+		return stages.Moment{}
 	}
 	begin := l.Requested
 	if l.Evicted.OK && (!begin.OK || l.Evicted.At < begin.At) {
 		begin = l.Evicted
 	}
 	if !begin.OK {
-		return history.Moment{}
+		return stages.Moment{}
 	}
 	sleeps := l.Lifecycle.PreStop
 	if grace := l.Lifecycle.Grace; grace > 0 {
 		sleeps = min(sleeps, grace)
 	}
-	return history.Moment{At: begin.At + sleeps, OK: true}
+	return stages.Moment{At: begin.At + sleeps, OK: true}
 }
 
 // mayHaveClosed reports whether a terminating pod may have stopped listening: not during its preStop sleep, unless it has
@@ -168,7 +169,7 @@ func (s *Timelines) canRefuse(t trouble, at history.Offset) bool {
 
 // dying reports whether a fault was taking the node away at the moment: the fault's witness had not seen the node lost yet.
 func (s *Timelines) dying(node string, at history.Offset) bool {
-	return slices.ContainsFunc(s.facts.Faults, func(f history.FaultLife) bool {
+	return slices.ContainsFunc(s.facts.Faults, func(f stages.FaultLife) bool {
 		return slices.Contains(f.Nodes, node) && f.Injecting.At <= at && (!f.Seen.OK || at <= f.Seen.At)
 	})
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/analysis/parts"
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/stages"
 )
 
 const (
@@ -91,7 +92,7 @@ func (r *Recording) Command() (begin, end history.Offset, ok bool) {
 	if len(r.run.Header.Recorded.Command) == 0 {
 		return 0, 0, false
 	}
-	for _, s := range r.run.Steps() {
+	for _, s := range stages.Steps(r.run) {
 		if s.What != history.CommandStep || !s.Begin.OK {
 			continue
 		}

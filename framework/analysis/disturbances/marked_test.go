@@ -6,6 +6,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/analysis/disturbances"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/history/historytest"
+	"github.com/holdfast-ha/holdfast/framework/history/stages"
 )
 
 // A marked recording has a fault for each disturbance, and each phase once, in order. The recording itself stays as it is.
@@ -14,8 +15,8 @@ func TestMarked(t *testing.T) {
 	before := len(run.Events)
 	r := disturbances.Read(run)
 	marked := r.Marked()
-	if len(r.All) == 0 || len(marked.Faults()) != len(r.All) {
-		t.Errorf("%d faults of %d disturbances", len(marked.Faults()), len(r.All))
+	if len(r.All) == 0 || len(stages.Faults(marked)) != len(r.All) {
+		t.Errorf("%d faults of %d disturbances", len(stages.Faults(marked)), len(r.All))
 	}
 	var phases []history.PhaseName
 	last := history.Offset(0)
@@ -31,7 +32,7 @@ func TestMarked(t *testing.T) {
 	if len(phases) != 4 || phases[0] != history.Steady || phases[3] != history.Drained {
 		t.Errorf("phases %v", phases)
 	}
-	if len(run.Events) != before || len(run.Faults()) > 0 {
+	if len(run.Events) != before || len(stages.Faults(run)) > 0 {
 		t.Error("the recording was changed")
 	}
 }

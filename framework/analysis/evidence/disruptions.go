@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/stages"
 	"github.com/holdfast-ha/holdfast/framework/history/timeline"
 	"github.com/holdfast-ha/holdfast/framework/prose"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
@@ -72,7 +73,7 @@ func (f *Run) Disruptions() (n Disruptions) {
 }
 
 // atWork says whether a moment in phase Disturbed lies between the application of a fault and the start of its revert.
-func (f *Run) atWork(fault *history.FaultLife, at history.Offset) bool {
+func (f *Run) atWork(fault *stages.FaultLife, at history.Offset) bool {
 	disturbed, undone := f.Phases[history.Disturbed], Never
 	if fault.Healing.OK {
 		undone = fault.Healing.At
@@ -104,7 +105,7 @@ func (f *Run) tookNode(node string, at history.Offset) bool {
 }
 
 // stepped says whether a fault had a step on a node.
-func (f *Run) stepped(fault *history.FaultLife, node string) bool {
+func (f *Run) stepped(fault *stages.FaultLife, node string) bool {
 	return slices.ContainsFunc(f.Record.Events, func(e history.Event) bool {
 		return e.Step != nil && e.Step.Node == node && f.atWork(fault, e.T)
 	})
@@ -180,7 +181,7 @@ func (f *Run) Refusals() (n int) {
 
 // Disrupted reports a run whose faults took effect without any disruption in the record. FaultsActive reports faults without effect.
 func (f *Run) Disrupted(n Disruptions) (d verdict.Missing) {
-	bit := slices.ContainsFunc(f.Faults, func(fault history.FaultLife) bool { return fault.Injecting.OK && fault.Seen.OK })
+	bit := slices.ContainsFunc(f.Faults, func(fault stages.FaultLife) bool { return fault.Injecting.OK && fault.Seen.OK })
 	if bit && n == (Disruptions{}) {
 		d.Add("nothing was disrupted: no fault ended a pod or took a node before its revert began")
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/stages"
 	"github.com/holdfast-ha/holdfast/framework/history/timeline"
 	"github.com/holdfast-ha/holdfast/framework/prose"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
@@ -32,7 +33,7 @@ const Never = history.Offset(1<<63 - 1)
 type Run struct {
 	Record history.Run
 	Phases map[history.PhaseName]history.PhaseSpan // the first of each name
-	Faults []history.FaultLife
+	Faults []stages.FaultLife
 	Gaps   []history.Event // of the watches that promises read; a gap of Kubernetes Events concerns only readers of a report
 	Noise  noise
 	memo   map[any]any // See memoize
@@ -44,8 +45,8 @@ type Run struct {
 
 // New returns the evidence in a record. It reads no requests.
 func New(run history.Run) *Run {
-	f := &Run{Record: run, memo: make(map[any]any), Phases: make(map[history.PhaseName]history.PhaseSpan), Faults: run.Faults()}
-	slices.SortStableFunc(f.Faults, func(a, b history.FaultLife) int { return cmp.Compare(a.ID, b.ID) })
+	f := &Run{Record: run, memo: make(map[any]any), Phases: make(map[history.PhaseName]history.PhaseSpan), Faults: stages.Faults(run)}
+	slices.SortStableFunc(f.Faults, func(a, b stages.FaultLife) int { return cmp.Compare(a.ID, b.ID) })
 	for _, p := range run.Phases() {
 		if _, again := f.Phases[p.Name]; !again {
 			f.Phases[p.Name] = p

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/stages"
 	"github.com/holdfast-ha/holdfast/framework/prose"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
@@ -89,7 +90,7 @@ func (f *Run) LastRevert() (at history.Offset, ok bool) {
 
 // AllReverted says whether every fault that was seen was also reverted.
 func (f *Run) AllReverted() bool {
-	return !slices.ContainsFunc(f.Faults, func(fault history.FaultLife) bool { return fault.Seen.OK && !fault.Healing.OK })
+	return !slices.ContainsFunc(f.Faults, func(fault stages.FaultLife) bool { return fault.Seen.OK && !fault.Healing.OK })
 }
 
 // FirstInjecting is when the first fault began to be applied.
@@ -130,7 +131,7 @@ func (f *Run) LastFault() (began, seen history.Offset, ok bool) {
 }
 
 // FirstFault is when the first fault began.
-func (f *Run) FirstFault() (first history.Moment) {
+func (f *Run) FirstFault() (first stages.Moment) {
 	for _, fault := range f.Faults {
 		if fault.Injecting.OK && (!first.OK || fault.Injecting.At < first.At) {
 			first = fault.Injecting
@@ -171,10 +172,10 @@ func (f *Run) FaultsActive(mustHeal bool) (d verdict.Missing) {
 }
 
 // lasted reports a fault that was over before the harness reverted it.
-func (f *Run) lasted(fault history.FaultLife, d *verdict.Missing) {
+func (f *Run) lasted(fault stages.FaultLife, d *verdict.Missing) {
 	undone := fault.Healing
 	if !undone.OK {
-		undone = history.Moment{At: f.End(), OK: true}
+		undone = stages.Moment{At: f.End(), OK: true}
 	}
 	switch healed := f.firstHealed(fault.ID); {
 	case fault.Seen.At < fault.Injecting.At:
@@ -195,18 +196,18 @@ func (f *Run) lasted(fault history.FaultLife, d *verdict.Missing) {
 }
 
 // firstHealed is when a fault was first seen to be reverted; FaultLife has the last time.
-func (f *Run) firstHealed(id int) history.Moment {
+func (f *Run) firstHealed(id int) stages.Moment {
 	for _, e := range f.Record.Events {
 		if e.Fault != nil && e.Fault.ID == id && e.Fault.Stage == history.Healed && e.Fault.Error == "" {
-			return history.Moment{At: e.T, OK: true}
+			return stages.Moment{At: e.T, OK: true}
 		}
 	}
-	return history.Moment{}
+	return stages.Moment{}
 }
 
 // backEarly is when a node that had been lost, cordoned or put under pressure after from was usable again before to. Of a node
 // under pressure only the pressure counts: its kubelet restarts for that fault, and may not be ready for a moment.
-func (f *Run) backEarly(name string, from, to history.Offset) history.Moment {
+func (f *Run) backEarly(name string, from, to history.Offset) stages.Moment {
 	taken, squeezed := false, slices.Contains(pressed(f.Record, from, to), name)
 	for _, e := range f.Record.Events {
 		n := e.Node
@@ -218,14 +219,14 @@ func (f *Run) backEarly(name string, from, to history.Offset) history.Moment {
 			usable = !n.UnderPressure()
 		}
 		if taken && usable {
-			return history.Moment{At: e.T, OK: true}
+			return stages.Moment{At: e.T, OK: true}
 		}
 		taken = taken || !usable
 	}
-	return history.Moment{}
+	return stages.Moment{}
 }
 
 // TookNodes says whether a fault had taken nodes by a moment.
 func (f *Run) TookNodes(at history.Offset) bool {
-	return slices.ContainsFunc(f.Faults, func(fault history.FaultLife) bool { return len(fault.Nodes) > 0 && fault.Injecting.At <= at })
+	return slices.ContainsFunc(f.Faults, func(fault stages.FaultLife) bool { return len(fault.Nodes) > 0 && fault.Injecting.At <= at })
 }

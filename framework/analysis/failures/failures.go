@@ -11,6 +11,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
 	"github.com/holdfast-ha/holdfast/framework/analysis/requests"
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/stages"
 	"github.com/holdfast-ha/holdfast/framework/prose"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
@@ -78,8 +79,8 @@ func NewFailures(f *evidence.Run) *Failures {
 }
 
 // stagesOf are the stages of a fault that were reached. What disturbed a recording was not reverted, but was over.
-func stagesOf(fault history.FaultLife, recorded bool) (list []stage) {
-	add := func(m history.Moment, words string) {
+func stagesOf(fault stages.FaultLife, recorded bool) (list []stage) {
+	add := func(m stages.Moment, words string) {
 		if m.OK {
 			list = append(list, stage{m.At, fault.Name + " " + words})
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/stages"
 	"github.com/holdfast-ha/holdfast/framework/prose"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
@@ -203,7 +204,7 @@ func (s *victims) offered(fault int, lane history.Lane) (list []*victim, front *
 
 // flow is what the victims of a fault answered on a lane.
 type flow struct {
-	fault    *history.FaultLife
+	fault    *stages.FaultLife
 	lane     history.Lane
 	victims  []*victim
 	answers  uint64

@@ -6,6 +6,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/stages"
 	"github.com/holdfast-ha/holdfast/framework/prose"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
@@ -41,7 +42,7 @@ func (s *victims) takeThrough(r *history.Request) {
 }
 
 // throughFronts says, for each lane that passes a front, how many of its requests may have met the victims behind it.
-func throughFronts(flows []flow, fault *history.FaultLife) (lines []string) {
+func throughFronts(flows []flow, fault *stages.FaultLife) (lines []string) {
 	for _, one := range flows {
 		if one.fault != fault || one.front == nil {
 			continue

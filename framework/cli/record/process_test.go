@@ -19,6 +19,7 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/clusters/clustertest"
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 )
 
 // staging is a cluster in memory behind a real server, with the kubeconfig that leads to it.
@@ -73,8 +74,8 @@ contexts: [{name: staging, context: {cluster: c, user: u, namespace: shop}}]}`, 
 func TestRecordFromTheCommandLine(t *testing.T) {
 	t.Setenv("KUBECONFIG", staging(t))
 	t.Chdir(t.TempDir())
-	var reported history.RunFile
-	cmd := Command("v0", func(_ io.Writer, dir string, file history.RunFile, failed ...error) error {
+	var reported runfolder.File
+	cmd := Command("v0", func(_ io.Writer, dir string, file runfolder.File, failed ...error) error {
 		reported = file
 		for _, err := range failed {
 			if err != nil {
@@ -101,7 +102,7 @@ func TestRecordFromTheCommandLine(t *testing.T) {
 	if len(reported.Scenarios) != 1 || reported.Scenarios[0].Name != "record/shop" || !strings.HasPrefix(reported.Reproduce, "holdfast record --before 1s --settled 1s -- sh -c ") {
 		t.Errorf("reported %+v", reported)
 	}
-	run, err := history.Open(filepath.Join("artifacts", history.LatestName, "record", "shop"))
+	run, err := history.Open(filepath.Join("artifacts", runfolder.LatestName, "record", "shop"))
 	if err != nil || run.Incomplete != "" || run.Header.Scenario != "record/shop" {
 		t.Errorf("%v, %s, %+v", err, run.Incomplete, run.Header)
 	}

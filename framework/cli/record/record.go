@@ -22,6 +22,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
 	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/launch"
 	"github.com/holdfast-ha/holdfast/framework/load"
 	"github.com/holdfast-ha/holdfast/framework/prose"
@@ -30,7 +31,7 @@ import (
 )
 
 // Report prints the summary of a run, and writes its reports. Its error has the exit code.
-type Report func(out io.Writer, dir string, file history.RunFile, failed ...error) error
+type Report func(out io.Writer, dir string, file runfolder.File, failed ...error) error
 
 // flags are those of the command.
 type flags struct {
@@ -197,7 +198,7 @@ func (f *flags) run(cmd *cobra.Command, version string, command []string, report
 	if err != nil {
 		return fmt.Errorf("make a folder for the record: %w", err)
 	}
-	if err := history.PointLastAttempt(f.artifacts, id); err != nil {
+	if err := runfolder.PointLastAttempt(f.artifacts, id); err != nil {
 		return err
 	}
 	o.Run = recording.Run{
@@ -213,7 +214,7 @@ func (f *flags) run(cmd *cobra.Command, version string, command []string, report
 	if file.ID == "" { // nothing was recorded
 		return err
 	}
-	err = report(out, o.Run.Dir, file, err, history.PointLatest(f.artifacts, id))
+	err = report(out, o.Run.Dir, file, err, runfolder.PointLatest(f.artifacts, id))
 	if len(command) == 0 { // a signal ends such a recording as it should
 		err = exit.Final(err)
 	}

@@ -12,13 +12,13 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
 	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
-	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/recording"
 )
 
 func execute(t *testing.T, args ...string) (code int, err error) {
 	t.Helper()
-	cmd := Command("v0", func(io.Writer, string, history.RunFile, ...error) error {
+	cmd := Command("v0", func(io.Writer, string, runfolder.File, ...error) error {
 		t.Error("something was recorded")
 		return nil
 	})

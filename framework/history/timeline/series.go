@@ -1,6 +1,9 @@
 package timeline
 
-import "github.com/holdfast-ha/holdfast/framework/history"
+import (
+	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/stages"
+)
 
 // Never is a moment that does not come: the end of what lasts until the end of the record.
 const Never = history.Offset(1<<63 - 1)
@@ -68,8 +71,8 @@ func spans[T any, S comparable](s Series[T], end history.Offset, state func(T) (
 }
 
 // first keeps the first moment.
-func first(m *history.Moment, at history.Offset) {
+func first(m *stages.Moment, at history.Offset) {
 	if !m.OK {
-		*m = history.Moment{At: at, OK: true}
+		*m = stages.Moment{At: at, OK: true}
 	}
 }

@@ -6,12 +6,13 @@ import (
 	"path/filepath"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/judge"
 )
 
 // Again replaces the verdicts in a scenario's result of run.json by those that its record gets now. The record is in the result's
 // folder below the run's folder. Without a record that can be read, the result keeps its verdicts and has an Error.
-func Again(runDir string, into *history.ScenarioResult) {
+func Again(runDir string, into *runfolder.ScenarioResult) {
 	local := filepath.FromSlash(into.Dir)
 	if !filepath.IsLocal(local) {
 		into.Error = fmt.Sprintf("its folder %q is not below the run's", into.Dir)

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/judge"
 )
 
@@ -15,7 +16,7 @@ import (
 type Judgement struct {
 	Scenarios []Scenario // those that could be read, in the order of the records
 	// Sum has the results of all scenarios, as run.json does, including those without a record because the run was interrupted.
-	Sum    history.RunFile
+	Sum    runfolder.File
 	Causes judge.Confusion // of the mutants
 	// Problems are why records could not be judged: they are unreadable, missing, or of another scenario than run.json says.
 	Problems []error
@@ -23,7 +24,7 @@ type Judgement struct {
 
 // Scenario is what was found in one record. An interrupted or unsupported scenario has no verdicts.
 type Scenario struct {
-	Result history.ScenarioResult
+	Result runfolder.ScenarioResult
 	judge.Found
 }
 
@@ -38,7 +39,7 @@ func Judge(dir string, records []string) Judgement {
 			continue
 		}
 		headers[record] = run.Header
-		one := Scenario{Result: history.ScenarioResult{Name: run.Header.Scenario}}
+		one := Scenario{Result: runfolder.ScenarioResult{Name: run.Header.Scenario}}
 		one.Found = judge.Record(run, &one.Result)
 		if one.Result.Error != "" {
 			s.Problems = append(s.Problems, errors.New(one.Result.Error))

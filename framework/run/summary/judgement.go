@@ -7,7 +7,7 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/text"
 
-	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/judge"
 	"github.com/holdfast-ha/holdfast/framework/judge/stored"
 )
@@ -24,7 +24,7 @@ func WriteJudgement(out io.Writer, found stored.Judgement) {
 		case s.Result.NotSupported != "":
 			writeVerdict(out, "not supported", s.Result.NotSupported)
 		case s.Result.Left():
-			writeVerdict(out, history.OutcomeInterrupted, s.Result.Interrupted)
+			writeVerdict(out, runfolder.OutcomeInterrupted, s.Result.Interrupted)
 		case s.Caught != nil:
 			writeVerdict(out, caughtWord(*s.Caught), s.Caught.Promise, s.Caught.Seen)
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
@@ -17,7 +18,7 @@ type mutantCounts struct {
 	twins              []string // notes on judged mutants whose twin did not hold
 }
 
-func mutantsOf(f history.RunFile) (c mutantCounts) {
+func mutantsOf(f runfolder.File) (c mutantCounts) {
 	for _, s := range f.Scenarios {
 		if s.Mutant == nil || s.NotSupported != "" || s.Left() || harnessFailed(s) {
 			continue
@@ -40,7 +41,7 @@ func mutantsOf(f history.RunFile) (c mutantCounts) {
 }
 
 // escaped reports whether a mutant that is caught by chance only was not caught. An older run.json has no such mutants.
-func escaped(s history.ScenarioResult) bool {
+func escaped(s runfolder.ScenarioResult) bool {
 	var caught verdict.Verdict
 	return len(s.Caught) > 0 && json.Unmarshal(s.Caught, &caught) == nil && caught.Escaped()
 }
@@ -84,7 +85,7 @@ func caughtWord(v verdict.Verdict) string {
 }
 
 // writeNotes prints what a reader must know about each judged mutant, such as that its server sets a trap.
-func writeNotes(out io.Writer, f history.RunFile) {
+func writeNotes(out io.Writer, f runfolder.File) {
 	for _, s := range f.Scenarios {
 		if s.Mutant == nil || s.Left() {
 			continue

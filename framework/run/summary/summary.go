@@ -6,18 +6,18 @@ package summary
 import (
 	"fmt"
 
-	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 	"github.com/holdfast-ha/holdfast/reports/words"
 )
 
 // harnessFailed reports whether a scenario could not be judged, and nothing was seen broken.
-func harnessFailed(s history.ScenarioResult) bool {
+func harnessFailed(s runfolder.ScenarioResult) bool {
 	return s.Error != "" && s.Outcome != string(verdict.Violated)
 }
 
 // Of is the last line of a run: how many scenarios held, and how many mutants were caught.
-func Of(f history.RunFile) string {
+func Of(f runfolder.File) string {
 	counts := map[verdict.Outcome]int{}
 	mutants, failed, unsupported := mutantsOf(f), 0, ""
 	for _, s := range f.Scenarios {
@@ -45,7 +45,7 @@ func Of(f history.RunFile) string {
 }
 
 // leftOf counts the interrupted scenarios of a run and those that it did not begin; empty: none.
-func leftOf(f history.RunFile) string {
+func leftOf(f runfolder.File) string {
 	if !f.Cut() {
 		return ""
 	}

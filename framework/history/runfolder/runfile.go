@@ -1,4 +1,4 @@
-package history
+package runfolder
 
 import (
 	"bytes"
@@ -11,29 +11,34 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
-// RunFileName is the name of the file that describes a whole run, in the run's folder.
-const RunFileName = "run.json"
+// castagnoli is the polynomial of the checksum.
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// RunFormat is the version of run.json. A reader accepts its own version and older ones.
-const RunFormat = 1
+// FileName is the name of the file that describes a whole run, in the run's folder.
+const FileName = "run.json"
 
-// RunFile is run.json, the summary of a run: what was requested and what was found. Verdicts are based on the records in
+// Format is the version of run.json. A reader accepts its own version and older ones.
+const Format = 1
+
+// File is run.json, the summary of a run: what was requested and what was found. Verdicts are based on the records in
 // the scenarios' folders, which are more detailed.
-type RunFile struct {
-	Format     int       `json:"format"`
-	ID         string    `json:"id"`
-	Started    time.Time `json:"started"`
-	Ended      time.Time `json:"ended,omitzero"` // zero while the run is in progress, and forever if it was killed
-	Holdfast   string    `json:"holdfast"`       // version of the harness
-	Kubernetes string    `json:"kubernetes"`
-	Profile    string    `json:"profile,omitempty"` // lab or stock; empty if each scenario had its own
-	Seed       uint64    `json:"seed"`
-	Args       []string  `json:"args,omitempty"`     // command-line arguments, as given
-	Reproduce  string    `json:"reproduce"`          // the command that repeats the run
-	Incident   *Incident `json:"incident,omitempty"` // the incident that the scenarios reproduce
-	Outcome    string    `json:"outcome"`            // the scenarios' worst outcome, or OutcomeInterrupted; empty while in progress
+type File struct {
+	Format     int               `json:"format"`
+	ID         string            `json:"id"`
+	Started    time.Time         `json:"started"`
+	Ended      time.Time         `json:"ended,omitzero"` // zero while the run is in progress, and forever if it was killed
+	Holdfast   string            `json:"holdfast"`       // version of the harness
+	Kubernetes string            `json:"kubernetes"`
+	Profile    string            `json:"profile,omitempty"` // lab or stock; empty if each scenario had its own
+	Seed       uint64            `json:"seed"`
+	Args       []string          `json:"args,omitempty"`     // command-line arguments, as given
+	Reproduce  string            `json:"reproduce"`          // the command that repeats the run
+	Incident   *history.Incident `json:"incident,omitempty"` // the incident that the scenarios reproduce
+	Outcome    string            `json:"outcome"`            // the scenarios' worst outcome, or OutcomeInterrupted; empty while in progress
 	// Interrupted is what interrupted the run, such as SIGINT; empty if every scenario was run to its end.
 	Interrupted string `json:"interrupted,omitempty"`
 	// Chosen are the scenarios of the run, in the order in which they are run. Empty in older files.
@@ -57,42 +62,42 @@ type ScenarioResult struct {
 	// Interrupted is where the scenario was interrupted. It then has an Outcome only if a promise had been broken before.
 	Interrupted string `json:"interrupted,omitempty"`
 	// NotBegun is why a chosen scenario was not begun: the run was interrupted. Outcome and Error are empty.
-	NotBegun  string  `json:"notBegun,omitempty"`
-	Reproduce string  `json:"reproduce,omitempty"`
-	Mutant    *Mutant `json:"mutant,omitempty"`
+	NotBegun  string          `json:"notBegun,omitempty"`
+	Reproduce string          `json:"reproduce,omitempty"`
+	Mutant    *history.Mutant `json:"mutant,omitempty"`
 	// Verdicts are JSON of invariant.Verdict, a type that this package cannot import.
 	Verdicts []json.RawMessage `json:"verdicts,omitempty"`
 	// Caught is the verdict on a mutant, of the same type. Missing in older files.
 	Caught json.RawMessage `json:"caught,omitempty"`
 }
 
-// sealedRunFile is RunFile in its written form. Checksum is the CRC-32C of everything in the file before the checksum's
+// sealedFile is File in its written form. Checksum is the CRC-32C of everything in the file before the checksum's
 // digits.
-type sealedRunFile struct {
-	RunFile
+type sealedFile struct {
+	File
 	Checksum string `json:"checksum"`
 }
 
 // runTail is the end of run.json, after the digits of its checksum.
 const runTail = "\"\n}\n"
 
-// maxRunFileBytes limits what is read: the file of a thousand scenarios with all their evidence is smaller.
-const maxRunFileBytes = 64 << 20
+// maxFileBytes limits what is read: the file of a thousand scenarios with all their evidence is smaller.
+const maxFileBytes = 64 << 20
 
 // Write writes run.json into a run's folder and creates the folder if necessary. A reader sees either the old file or the
 // new one. Write sets Format.
-func (f RunFile) Write(dir string) error {
-	f.Format = RunFormat
-	data, err := json.MarshalIndent(sealedRunFile{RunFile: f}, "", "  ")
+func (f File) Write(dir string) error {
+	f.Format = Format
+	data, err := json.MarshalIndent(sealedFile{File: f}, "", "  ")
 	if err != nil {
-		return fmt.Errorf("write %s: %w", RunFileName, err)
+		return fmt.Errorf("write %s: %w", FileName, err)
 	}
 	data = data[:len(data)+1-len(runTail)] // up to where the checksum's digits go
 	data = fmt.Appendf(data, "%08x%s", crc32.Checksum(data, castagnoli), runTail)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return fmt.Errorf("write %s: %w", RunFileName, err)
+		return fmt.Errorf("write %s: %w", FileName, err)
 	}
-	return replaceFile(filepath.Join(dir, RunFileName), data)
+	return replaceFile(filepath.Join(dir, FileName), data)
 }
 
 // replaceFile writes a temporary file and renames it over the old one.
@@ -113,51 +118,61 @@ func replaceFile(name string, data []byte) error {
 	return nil
 }
 
-// ReadRunFile reads run.json from a run's folder. A missing file, a file of a newer format and a damaged file are errors.
-func ReadRunFile(dir string) (RunFile, error) {
-	name := filepath.Join(dir, RunFileName)
+// ReadFile reads run.json from a run's folder. A missing file, a file of a newer format and a damaged file are errors.
+func ReadFile(dir string) (File, error) {
+	name := filepath.Join(dir, FileName)
 	file, err := os.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return RunFile{}, fmt.Errorf("read run: no %s in %s: give a run's folder, such as artifacts/latest", RunFileName, dir)
+		return File{}, fmt.Errorf("read run: no %s in %s: give a run's folder, such as artifacts/latest", FileName, dir)
 	}
 	if err != nil {
-		return RunFile{}, fmt.Errorf("read run: %w", err)
+		return File{}, fmt.Errorf("read run: %w", err)
 	}
 	defer func() { _ = file.Close() }() // only read
-	data, err := io.ReadAll(io.LimitReader(file, maxRunFileBytes))
+	data, err := io.ReadAll(io.LimitReader(file, maxFileBytes))
 	if err != nil {
-		return RunFile{}, fmt.Errorf("read run: %w", err)
+		return File{}, fmt.Errorf("read run: %w", err)
 	}
-	f, err := decodeRunFile(data)
+	f, err := decodeFile(data)
 	if err != nil {
-		return RunFile{}, fmt.Errorf("read run: %s %w", name, err)
+		return File{}, fmt.Errorf("read run: %s %w", name, err)
 	}
 	return f, nil
 }
 
-func decodeRunFile(data []byte) (RunFile, error) {
+func decodeFile(data []byte) (File, error) {
 	var version struct {
 		Format int `json:"format"`
 	}
 	if err := json.Unmarshal(data, &version); err != nil {
-		return RunFile{}, fmt.Errorf("is damaged: %w", err)
+		return File{}, fmt.Errorf("is damaged: %w", err)
 	}
-	if version.Format > RunFormat {
-		return RunFile{}, fmt.Errorf("is of format %d, and this holdfast reads formats up to %d: use a newer one",
-			version.Format, RunFormat)
+	if version.Format > Format {
+		return File{}, fmt.Errorf("is of format %d, and this holdfast reads formats up to %d: use a newer one",
+			version.Format, Format)
 	}
 	const digits = 8
 	sealed := len(data) - len(runTail) - digits
 	if version.Format < 1 || sealed < 0 || !bytes.HasSuffix(data, []byte(runTail)) {
-		return RunFile{}, errors.New("is not a run file of holdfast")
+		return File{}, errors.New("is not a run file of holdfast")
 	}
 	sum := fmt.Sprintf("%08x", crc32.Checksum(data[:sealed], castagnoli))
 	if written := string(data[sealed : sealed+digits]); written != sum {
-		return RunFile{}, fmt.Errorf("has checksum %.8q, but its content has %s: it was changed", written, sum)
+		return File{}, fmt.Errorf("has checksum %.8q, but its content has %s: it was changed", written, sum)
 	}
-	var f sealedRunFile
+	var f sealedFile
 	if err := json.Unmarshal(data, &f); err != nil {
-		return RunFile{}, fmt.Errorf("is damaged: %w", err)
+		return File{}, fmt.Errorf("is damaged: %w", err)
 	}
-	return f.RunFile, nil
+	return f.File, nil
+}
+
+// TwinNote is Mutant.TwinNote for a mutant of this run.
+func (f File) TwinNote(m history.Mutant) string {
+	for _, s := range f.Scenarios {
+		if s.Name == m.Twin {
+			return m.TwinNote(s.Outcome, true)
+		}
+	}
+	return m.TwinNote("", false)
 }

@@ -1,19 +1,17 @@
-package history
+package runfolder
 
-import "slices"
-
-// OutcomeInterrupted is the Outcome of a RunFile whose run was interrupted before every scenario had been run to its end,
+// OutcomeInterrupted is the Outcome of a File whose run was interrupted before every scenario had been run to its end,
 // if no promise had been broken by then. It is not an invariant.Outcome, because the untried scenarios have no verdict.
 const OutcomeInterrupted = "interrupted"
 
 // Cut reports whether the run was interrupted before every scenario had been run to its end.
-func (f RunFile) Cut() bool {
+func (f File) Cut() bool {
 	interrupted, notBegun := f.Left()
 	return interrupted+notBegun > 0
 }
 
 // Left counts the interrupted scenarios, and those that were not begun because the run was interrupted.
-func (f RunFile) Left() (interrupted, notBegun int) {
+func (f File) Left() (interrupted, notBegun int) {
 	for _, s := range f.Scenarios {
 		switch {
 		case s.NotBegun != "":
@@ -42,21 +40,4 @@ func (s *ScenarioResult) CutShort(where string) bool {
 	}
 	s.Outcome = ""
 	return true
-}
-
-// Interrupted is where the scenario was interrupted; empty if it was not. If it was, missing events are explained by the
-// interruption and do not count as missing evidence.
-func (r Run) Interrupted() string {
-	for _, e := range r.Events {
-		if e.Trouble == nil || !e.Trouble.Interrupted {
-			continue
-		}
-		for _, phase := range slices.Backward(r.Phases()) {
-			if phase.Name != Drained { // in Drained the results are collected, however the scenario ended
-				return "interrupted in the phase " + string(phase.Name)
-			}
-		}
-		return "interrupted before it was deployed"
-	}
-	return ""
 }

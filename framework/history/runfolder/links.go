@@ -1,4 +1,4 @@
-package history
+package runfolder
 
 import (
 	"errors"
@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
 // Names of symbolic links to run folders, next to the run folders.
@@ -72,7 +74,7 @@ func Records(dir string) ([]string, error) {
 		if err == nil && entry.IsDir() && strings.HasPrefix(path, SetAsidePrefix) {
 			return fs.SkipDir
 		}
-		if err == nil && !entry.IsDir() && entry.Name() == EventsFile {
+		if err == nil && !entry.IsDir() && entry.Name() == history.EventsFile {
 			found = append(found, filepath.ToSlash(filepath.Dir(path)))
 		}
 		return err

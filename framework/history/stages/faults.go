@@ -1,15 +1,19 @@
-package history
+package stages
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+)
 
 // Moment is a time that may not exist.
 type Moment struct {
-	At Offset // zero unless OK
+	At history.Offset // zero unless OK
 	OK bool
 }
 
 // Within reports whether the moment exists and is within [from, to).
-func (m Moment) Within(from, to Offset) bool { return m.OK && m.At >= from && m.At < to }
+func (m Moment) Within(from, to history.Offset) bool { return m.OK && m.At >= from && m.At < to }
 
 // FaultLife is the recorded life of one fault.
 type FaultLife struct {
@@ -20,11 +24,11 @@ type FaultLife struct {
 	Injecting, Seen, Lasting, Healing, Healed Moment
 	// Nodes and Pods are everything that the fault affected.
 	Nodes, Pods []string
-	// Hit is the number of the witness's probes that were affected; see FaultMark.
+	// Hit is the number of the witness's probes that were affected; see history.FaultMark.
 	Hit int
-	// Processes is the number of processes that the witness saw gone; see FaultMark.
+	// Processes is the number of processes that the witness saw gone; see history.FaultMark.
 	Processes int
-	// Voluntary is FaultMark's.
+	// Voluntary is history.FaultMark's.
 	Voluntary bool
 	// Witness is what the witness saw, in order.
 	Witness []string
@@ -33,7 +37,7 @@ type FaultLife struct {
 }
 
 // Faults lists the faults, in the order of their first events.
-func (r Run) Faults() []FaultLife {
+func Faults(r history.Run) []FaultLife {
 	var lives []FaultLife
 	for _, e := range r.Events {
 		if e.Fault == nil {
@@ -49,7 +53,7 @@ func (r Run) Faults() []FaultLife {
 	return lives
 }
 
-func (f *FaultLife) add(at Offset, mark FaultMark) {
+func (f *FaultLife) add(at history.Offset, mark history.FaultMark) {
 	f.Nodes = union(f.Nodes, mark.Nodes)
 	f.Pods = union(f.Pods, mark.Pods)
 	f.Voluntary = f.Voluntary || mark.Voluntary
@@ -63,20 +67,20 @@ func (f *FaultLife) add(at Offset, mark FaultMark) {
 		return
 	}
 	switch mark.Stage {
-	case Injecting:
+	case history.Injecting:
 		f.Injecting.first(at)
-	case Seen:
+	case history.Seen:
 		f.Seen.first(at)
-	case Lasting:
+	case history.Lasting:
 		f.Lasting.first(at)
-	case Healing:
+	case history.Healing:
 		f.Healing.first(at)
-	case Healed:
+	case history.Healed:
 		f.Healed = Moment{At: at, OK: true}
 	}
 }
 
-func (m *Moment) first(at Offset) {
+func (m *Moment) first(at history.Offset) {
 	if !m.OK {
 		*m = Moment{At: at, OK: true}
 	}

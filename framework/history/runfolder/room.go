@@ -1,4 +1,4 @@
-package history
+package runfolder
 
 import (
 	"crypto/rand"

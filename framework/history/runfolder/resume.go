@@ -1,4 +1,4 @@
-package history
+package runfolder
 
 import (
 	"slices"
@@ -21,11 +21,11 @@ type Resumption struct {
 	At       time.Time `json:"at"`
 	Holdfast string    `json:"holdfast"` // version of the harness that continued the run
 	// Again are the scenarios that were run again, or for the first time. All others kept their results.
-	Again []RunAgain `json:"again"`
+	Again []Again `json:"again"`
 }
 
-// RunAgain is a scenario that a resumed run did not keep.
-type RunAgain struct {
+// Again is a scenario that a resumed run did not keep.
+type Again struct {
 	Name string `json:"name"`
 	Why  string `json:"why"`
 	// SetAside is the folder of the old record, relative to the run's folder, with slashes; empty if there was none.
@@ -33,7 +33,7 @@ type RunAgain struct {
 }
 
 // SortScenarios puts the results in the order of Chosen.
-func (f RunFile) SortScenarios() {
+func (f File) SortScenarios() {
 	rank := func(s ScenarioResult) int {
 		return slices.IndexFunc(f.Chosen, func(c Chosen) bool { return c.Name == s.Name })
 	}

@@ -1,4 +1,4 @@
-package history
+package runfolder
 
 import (
 	"bytes"
@@ -11,21 +11,27 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/historytest/keeps"
 )
 
-func someRunFile() RunFile {
-	return RunFile{
+// testBase is a fixed time, so that files are reproducible.
+var testBase = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+func someRunFile() File {
+	return File{
 		ID: "r1", Started: testBase, Ended: testBase.Add(time.Minute), Holdfast: "v1", Kubernetes: "v1.37.0",
 		Profile: "lab", Seed: 1<<64 - 1, Args: []string{"run", `--focus="a <b>"`}, Reproduce: "holdfast run", Outcome: "held",
 		Scenarios: []ScenarioResult{{
 			Name: "chaos/drain", Dir: "chaos/drain", Claim: "c", Took: time.Second, Outcome: "held", Error: "e",
-			Reproduce: "holdfast run chaos/drain", Mutant: &Mutant{Removed: "r", CaughtBy: "k", Twin: "t"},
+			Reproduce: "holdfast run chaos/drain", Mutant: &history.Mutant{Removed: "r", CaughtBy: "k", Twin: "t"},
 			Verdicts: []json.RawMessage{json.RawMessage(`{"kind":"Spread","at":1}`)},
 		}},
 	}
 }
 
-func compact(t *testing.T, f *RunFile) {
+func compact(t *testing.T, f *File) {
 	t.Helper()
 	for _, s := range f.Scenarios {
 		for i, verdict := range s.Verdicts {
@@ -38,14 +44,14 @@ func compact(t *testing.T, f *RunFile) {
 
 func TestRunFileReadsAsItWasWritten(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "artifacts", "r1")
-	running := RunFile{ID: "r1", Started: testBase}
+	running := File{ID: "r1", Started: testBase}
 	want := someRunFile()
-	for _, f := range []RunFile{running, want} {
+	for _, f := range []File{running, want} {
 		must(t, f.Write(dir))
-		got, err := ReadRunFile(dir)
+		got, err := ReadFile(dir)
 		must(t, err)
 		compact(t, &got)
-		f.Format = RunFormat
+		f.Format = Format
 		if diff := cmp.Diff(f, got); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
@@ -61,14 +67,14 @@ func TestRunFileReadsAsItWasWritten(t *testing.T) {
 
 func TestRunFileThatCannotBeWritten(t *testing.T) {
 	dir := t.TempDir()
-	must(t, os.Mkdir(filepath.Join(dir, RunFileName), 0o755))
-	if err := someRunFile().Write(dir); err == nil || !strings.Contains(err.Error(), "write "+filepath.Join(dir, RunFileName)) {
+	must(t, os.Mkdir(filepath.Join(dir, FileName), 0o755))
+	if err := someRunFile().Write(dir); err == nil || !strings.Contains(err.Error(), "write "+filepath.Join(dir, FileName)) {
 		t.Errorf("error %v", err)
 	}
 	if entries, _ := os.ReadDir(dir); len(entries) != 1 {
 		t.Errorf("left behind: %v", entries)
 	}
-	bad := RunFile{Scenarios: []ScenarioResult{{Verdicts: []json.RawMessage{json.RawMessage("{")}}}}
+	bad := File{Scenarios: []ScenarioResult{{Verdicts: []json.RawMessage{json.RawMessage("{")}}}}
 	if err := bad.Write(t.TempDir()); err == nil || !strings.Contains(err.Error(), "write run.json: ") {
 		t.Errorf("error %v", err)
 	}
@@ -76,7 +82,7 @@ func TestRunFileThatCannotBeWritten(t *testing.T) {
 
 func TestRunFileThatCannotBeRead(t *testing.T) {
 	empty := t.TempDir()
-	if _, err := ReadRunFile(empty); err == nil || !strings.Contains(err.Error(), "no run.json in "+empty+": give a run's folder") {
+	if _, err := ReadFile(empty); err == nil || !strings.Contains(err.Error(), "no run.json in "+empty+": give a run's folder") {
 		t.Errorf("error %v", err)
 	}
 	tests := map[string]struct{ content, want string }{
@@ -89,9 +95,9 @@ func TestRunFileThatCannotBeRead(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			file := filepath.Join(dir, RunFileName)
+			file := filepath.Join(dir, FileName)
 			must(t, os.WriteFile(file, []byte(test.content), 0o600))
-			if _, err := ReadRunFile(dir); err == nil || !strings.Contains(err.Error(), "read run: "+file+" "+test.want) {
+			if _, err := ReadFile(dir); err == nil || !strings.Contains(err.Error(), "read run: "+file+" "+test.want) {
 				t.Errorf("error %v, want %q in it", err, test.want)
 			}
 		})
@@ -101,19 +107,19 @@ func TestRunFileThatCannotBeRead(t *testing.T) {
 func TestNoByteOfARunFileCanChangeUnnoticed(t *testing.T) {
 	dir := t.TempDir()
 	must(t, someRunFile().Write(dir))
-	data, err := os.ReadFile(filepath.Join(dir, RunFileName))
+	data, err := os.ReadFile(filepath.Join(dir, FileName))
 	must(t, err)
-	_, err = decodeRunFile(data)
+	_, err = decodeFile(data)
 	must(t, err)
 	for i := range data {
 		for _, change := range []byte{1, ' ', 0x80} {
 			data[i] ^= change
-			if _, err := decodeRunFile(data); err == nil {
+			if _, err := decodeFile(data); err == nil {
 				t.Errorf("byte %d became %q and nothing was noticed", i, data[i])
 			}
 			data[i] ^= change
 		}
-		if _, err := decodeRunFile(data[:i]); err == nil {
+		if _, err := decodeFile(data[:i]); err == nil {
 			t.Errorf("cut off after %d bytes and nothing was noticed", i)
 		}
 	}
@@ -125,7 +131,7 @@ func FuzzRunFile(f *testing.F) {
 	if err := someRunFile().Write(dir); err != nil {
 		f.Fatal(err)
 	}
-	data, err := os.ReadFile(filepath.Join(dir, RunFileName))
+	data, err := os.ReadFile(filepath.Join(dir, FileName))
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -136,10 +142,10 @@ func FuzzRunFile(f *testing.F) {
 		from := min(at, uint(len(data)))
 		to := from + min(length, uint(len(data))-from)
 		damaged := slices.Concat(data[:from], with, data[to:])
-		if _, err := decodeRunFile(damaged); (err == nil) != bytes.Equal(damaged, data) {
+		if _, err := decodeFile(damaged); (err == nil) != bytes.Equal(damaged, data) {
 			t.Errorf("%d bytes at %d replaced by %q: error %v", to-from, from, with, err)
 		}
-		if _, err := decodeRunFile(with); err == nil && !bytes.Equal(with, data) {
+		if _, err := decodeFile(with); err == nil && !bytes.Equal(with, data) {
 			t.Errorf("%q was read as a run file", with)
 		}
 	})
@@ -153,7 +159,7 @@ func TestPointLatest(t *testing.T) {
 		if got, err := os.Readlink(filepath.Join(artifacts, LatestName)); got != id || err != nil {
 			t.Errorf("latest points at %q, error %v, want %q", got, err, id)
 		}
-		if _, err := ReadRunFile(filepath.Join(artifacts, LatestName)); err != nil {
+		if _, err := ReadFile(filepath.Join(artifacts, LatestName)); err != nil {
 			t.Error(err)
 		}
 	}
@@ -181,11 +187,11 @@ func TestRecords(t *testing.T) {
 	artifacts := t.TempDir()
 	run := filepath.Join(artifacts, "r1")
 	for _, scenario := range []string{"mutants/no-prestop", "chaos/drain"} {
-		w, err := Create(filepath.Join(run, scenario), Header{})
+		w, err := history.Create(filepath.Join(run, scenario), history.Header{})
 		must(t, err)
 		must(t, w.Close())
 	}
-	must(t, os.MkdirAll(filepath.Join(run, "logs", EventsFile), 0o755)) // a folder is not a record
+	must(t, os.MkdirAll(filepath.Join(run, "logs", history.EventsFile), 0o755)) // a folder is not a record
 	must(t, PointLatest(artifacts, "r1"))
 	for dir, want := range map[string][]string{
 		run:                                  {"chaos/drain", "mutants/no-prestop"},
@@ -200,5 +206,25 @@ func TestRecords(t *testing.T) {
 	}
 	if _, err := Records(filepath.Join(run, "missing")); err == nil {
 		t.Error("no error for a folder that is not there")
+	}
+}
+
+// goldenRun is a run that holdfast wrote when format 1 was new. It is never regenerated, because old runs must stay readable.
+const goldenRun = "../testdata/format1"
+
+func TestOldRunFileLosesNothing(t *testing.T) {
+	run, err := ReadFile(goldenRun)
+	must(t, err)
+	data, err := os.ReadFile(filepath.Join(goldenRun, FileName))
+	must(t, err)
+	read, err := json.Marshal(sealedFile{File: run, Checksum: "20d5cf34"})
+	must(t, err)
+	keeps.All(t, data, read)
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }
