@@ -213,7 +213,7 @@ func (s *Scenario) Bounds95() (requests, disruptions *float64) {
 }
 
 func faultOf(f stages.FaultLife) Fault {
-	at := func(m stages.Moment) *Seconds {
+	at := func(m history.Moment) *Seconds {
 		if !m.OK {
 			return nil
 		}

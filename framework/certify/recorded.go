@@ -72,7 +72,7 @@ func recordedSteps(run history.Run) (list []stages.StepLife) {
 		next = max(next, s.ID+1)
 	}
 	for i, d := range disturbances.Read(run).All {
-		s := stages.StepLife{ID: next + i, What: d.Name, Begin: stages.Moment{At: d.From, OK: true}, End: stages.Moment{At: d.Over, OK: !d.Open}}
+		s := stages.StepLife{ID: next + i, What: d.Name, Begin: history.Moment{At: d.From, OK: true}, End: history.Moment{At: d.Over, OK: !d.Open}}
 		if len(d.Nodes) == 1 {
 			s.Node = d.Nodes[0]
 		}

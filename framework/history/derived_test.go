@@ -46,6 +46,17 @@ func TestWindow(t *testing.T) {
 	}
 }
 
+func TestAMomentThatNeverCameIsNeverWithin(t *testing.T) {
+	if (history.Moment{}).Within(-1, 1) {
+		t.Error("it is within")
+	}
+	for at, want := range map[history.Offset]bool{1: true, 2: true, 3: false, 0: false} {
+		if got := (history.Moment{At: at, OK: true}).Within(1, 3); got != want {
+			t.Errorf("%d within 1 and 3: %v", at, got)
+		}
+	}
+}
+
 func TestEnded(t *testing.T) {
 	for phase, want := range map[string]bool{"Pending": false, "Running": false, "Unknown": false, "Succeeded": true, "Failed": true} {
 		if got := (history.Pod{Phase: phase}).Ended(); got != want {

@@ -8,6 +8,15 @@ import (
 // Offset is a point in time: the time since the run's base.
 type Offset = time.Duration
 
+// Moment is a time that may not exist.
+type Moment struct {
+	At Offset // zero unless OK
+	OK bool
+}
+
+// Within reports whether the moment exists and is within [from, to).
+func (m Moment) Within(from, to Offset) bool { return m.OK && m.At >= from && m.At < to }
+
 // Lane is a way of using connections. Lanes are judged separately. Package load has the table of all lanes. Where several probes
 // send requests, the name of the probe follows that of the lane: "fresh@checkout".
 type Lane string

@@ -9,7 +9,6 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
 	"github.com/holdfast-ha/holdfast/framework/analysis/requests"
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/history/stages"
 	"github.com/holdfast-ha/holdfast/framework/prose"
 	"github.com/holdfast-ha/holdfast/framework/stats"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
@@ -80,7 +79,7 @@ type ending struct {
 	before    int            // requests within flowWindow before the deletion
 	after     int            // requests after the deletion
 	last      time.Duration  // from the deletion to the last request; 0 if there was none
-	late      stages.Moment  // when the first late request was sent
+	late      history.Moment // when the first late request was sent
 }
 
 func (e *ending) take(sent history.Offset, limit time.Duration) {
@@ -90,7 +89,7 @@ func (e *ending) take(sent history.Offset, limit time.Duration) {
 		e.after++
 		e.last = max(e.last, after)
 		if after-e.clock > limit && (!e.late.OK || sent < e.late.At) {
-			e.late = stages.Moment{At: sent, OK: true}
+			e.late = history.Moment{At: sent, OK: true}
 		}
 	case requests.JustBefore(sent+e.clock, e.began, flowWindow):
 		e.before++

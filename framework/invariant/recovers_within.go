@@ -6,7 +6,6 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/history/stages"
 	"github.com/holdfast-ha/holdfast/framework/prose"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
@@ -149,9 +148,9 @@ func (p RecoversWithin) verdict(f *evidence.Run, r recovery, from since, name st
 
 // recovery is how a workload recovered.
 type recovery struct {
-	disturbed bool          // it was not settled at some time during a fault
-	recovered stages.Moment // when it settled for the last time
-	saw       string        // the state at the end of Recovered
+	disturbed bool           // it was not settled at some time during a fault
+	recovered history.Moment // when it settled for the last time
+	saw       string         // the state at the end of Recovered
 }
 
 func followRecovery(f *evidence.Run, key history.Key) (r recovery) {
@@ -168,9 +167,9 @@ func followRecovery(f *evidence.Run, key history.Key) (r recovery) {
 		done, saw := recoveredNow(s, key, services)
 		switch {
 		case !done:
-			r.recovered = stages.Moment{}
+			r.recovered = history.Moment{}
 		case !r.recovered.OK:
-			r.recovered = stages.Moment{At: at, OK: true}
+			r.recovered = history.Moment{At: at, OK: true}
 		}
 		r.saw = saw
 		r.disturbed = r.disturbed || !done && at >= began && at <= over

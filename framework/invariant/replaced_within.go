@@ -7,7 +7,6 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/history/stages"
 	"github.com/holdfast-ha/holdfast/framework/prose"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
@@ -110,11 +109,11 @@ func (p ReplacedWithin) verdict(f *evidence.Run, r replacement, key history.Key,
 // replacement is how a workload recovered without its lost nodes.
 type replacement struct {
 	seen, until history.Offset
-	nodes       []string      // lost or under pressure, sorted
-	lost        bool          // at least one of them was lost
-	hit         int           // pods on these nodes
-	whole       stages.Moment // from when all replicas were ready elsewhere
-	saw         string        // the state at the end
+	nodes       []string       // lost or under pressure, sorted
+	lost        bool           // at least one of them was lost
+	hit         int            // pods on these nodes
+	whole       history.Moment // from when all replicas were ready elsewhere
+	saw         string         // the state at the end
 }
 
 func followReplacement(f *evidence.Run, key history.Key, seen, until history.Offset) replacement {
@@ -140,9 +139,9 @@ func followReplacement(f *evidence.Run, key history.Key, seen, until history.Off
 		r.saw = fmt.Sprintf("%d of %s ready on other nodes", ready, prose.Count(w.Replicas, "replica"))
 		switch {
 		case at < seen || ready < w.Replicas:
-			r.whole = stages.Moment{}
+			r.whole = history.Moment{}
 		case !r.whole.OK:
-			r.whole = stages.Moment{At: at, OK: true}
+			r.whole = history.Moment{At: at, OK: true}
 		}
 	})
 	r.hit = len(hit)

@@ -7,7 +7,6 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/history/stages"
 	"github.com/holdfast-ha/holdfast/framework/prose"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
@@ -122,7 +121,7 @@ type stall struct {
 
 	echoesBefore, echoesAfter int // changes that it saw before the fault was seen, and after the revert began
 
-	done stages.Moment // when it had settled with more replicas than it had
+	done history.Moment // when it had settled with more replicas than it had
 	saw  string
 }
 
@@ -158,7 +157,7 @@ func followStall(f *evidence.Run, key history.Key, seen, undo history.Offset) st
 		}
 		var done bool
 		done, s.saw = recoveredNow(now, key, services)
-		s.done = stages.Moment{At: max(at, undo), OK: done && w.Replicas > s.had && at > seen}
+		s.done = history.Moment{At: max(at, undo), OK: done && w.Replicas > s.had && at > seen}
 		final = s.done.OK && at >= undo
 	})
 	s.hear(f)

@@ -6,7 +6,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/history/stages"
 )
 
 // ServerClock bounds what the clock of the API server shows now.
@@ -34,7 +33,7 @@ func (s *stream) compareTime(object, was metav1.Object) error {
 	if late <= noticeable {
 		return nil
 	}
-	s.gap = stages.Moment{At: now, OK: true}
+	s.gap = history.Moment{At: now, OK: true}
 	return s.sink.Append(history.Event{T: now, Gap: &history.Gap{
 		What: s.what, Since: max(0, now-latest.Sub(at)), Bridged: true,
 		Why: "it reported a change at least " + late.Round(100*time.Millisecond).String() + " after the API server had dated it",

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/history/stages"
 )
 
 // order compares the watches with each other. The API server's store numbers all changes, of every kind, in the order in
@@ -76,7 +75,7 @@ func (s *stream) compare(version string) error {
 	if !overtaken || now-later <= noticeable || s.gap.OK && now-s.gap.At <= noticeable {
 		return nil
 	}
-	s.gap = stages.Moment{At: now, OK: true}
+	s.gap = history.Moment{At: now, OK: true}
 	return s.sink.Append(history.Event{T: now, Gap: &history.Gap{
 		What: s.what, Since: since, Bridged: true,
 		Why: "it reported a change " + (now - later).String() + " after another watch had reported a later one",

@@ -17,7 +17,6 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/history/stages"
 	"github.com/holdfast-ha/holdfast/framework/poll"
 )
 
@@ -49,10 +48,10 @@ type stream struct {
 	version      string                       // the resource version up to which everything was seen
 	current      history.Offset               // when the watch was last known to be up to date
 	known        map[types.UID]runtime.Object // existing objects, to detect deletions after a gap
-	disconnected stages.Moment                // when the connection broke; reset when it is known that nothing was missed
+	disconnected history.Moment               // when the connection broke; reset when it is known that nothing was missed
 	reconnected  history.Offset               // when the connection was restored
 	reason       string                       // why the connection broke, or could not be resumed
-	gap          stages.Moment                // when a bridged gap was last recorded
+	gap          history.Moment               // when a bridged gap was last recorded
 }
 
 // errBroken means that the connection broke and must be resumed.
@@ -73,7 +72,7 @@ func (s *stream) follow(ctx context.Context) error {
 		case err == nil:
 			return nil
 		case errors.Is(err, errBroken) && !s.disconnected.OK:
-			s.disconnected, s.reason = stages.Moment{At: s.sink.Now(), OK: true}, err.Error()
+			s.disconnected, s.reason = history.Moment{At: s.sink.Now(), OK: true}, err.Error()
 		}
 		switch {
 		case ended(ctx):
@@ -195,9 +194,9 @@ func (s *stream) ended() error {
 // resumed records that a broken watch was resumed: everything that happened in the meantime is reported now.
 func (s *stream) resumed() error {
 	was := s.disconnected
-	s.disconnected = stages.Moment{}
+	s.disconnected = history.Moment{}
 	if was.OK && s.reconnected-was.At > noticeable {
-		s.gap = stages.Moment{At: s.sink.Now(), OK: true}
+		s.gap = history.Moment{At: s.sink.Now(), OK: true}
 		return s.sink.Append(history.Event{T: s.sink.Now(), Gap: &history.Gap{
 			What: s.what, Since: s.current, Bridged: true, Why: s.reason + ", and the watch resumed where it broke",
 		}})
@@ -257,7 +256,7 @@ func (s *stream) relist(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	s.disconnected = stages.Moment{}
+	s.disconnected = history.Moment{}
 	missed, why := s.readBack(ctx, found)
 	gap := &history.Gap{What: s.what, Since: s.current, Bridged: why == nil, Why: errGone.Error()}
 	if why == nil {

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/history/stages"
 )
 
 const (
@@ -68,6 +67,6 @@ func (s *Timelines) answered(r *history.Request) {
 	}
 	l.accepted.add(r.Sent)
 	if !l.firstAnswer.OK || r.Sent < l.firstAnswer.At {
-		l.firstAnswer = stages.Moment{At: r.Sent, OK: true}
+		l.firstAnswer = history.Moment{At: r.Sent, OK: true}
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
 	"github.com/holdfast-ha/holdfast/framework/analysis/requests"
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/history/stages"
 )
 
 const (
@@ -38,7 +37,7 @@ type FailureGroup struct {
 // FailureGroups groups failed requests by what determines their cause. Memory does not grow with the number of requests.
 type FailureGroups struct {
 	Timelines *Timelines
-	since     stages.Moment // when the first fault began
+	since     history.Moment // when the first fault began
 	step      time.Duration
 	kinds     map[FailureGroup]SimilarFailures
 	found     *Attributed // once asked for

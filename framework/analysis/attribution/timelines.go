@@ -5,7 +5,6 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/history/stages"
 	"github.com/holdfast-ha/holdfast/framework/history/timeline"
 )
 
@@ -14,7 +13,7 @@ type PodTimeline struct {
 	*timeline.Pod
 	zone        string
 	accepted    accepted
-	firstAnswer stages.Moment
+	firstAnswer history.Moment
 }
 
 // absence is a time in which a node was lost.

@@ -57,22 +57,22 @@ func (s *Timelines) troubleOf(l *PodTimeline, at history.Offset) (t trouble, ok 
 }
 
 // sigterm is when SIGTERM was sent, calculated from the pod's lifecycle; not OK: unknown.
-func (l *PodTimeline) sigterm() stages.Moment {
+func (l *PodTimeline) sigterm() history.Moment {
 	if l.Lifecycle == nil {
-		return stages.Moment{}
+		return history.Moment{}
 	}
 	begin := l.Requested
 	if l.Evicted.OK && (!begin.OK || l.Evicted.At < begin.At) {
 		begin = l.Evicted
 	}
 	if !begin.OK {
-		return stages.Moment{}
+		return history.Moment{}
 	}
 	sleeps := l.Lifecycle.PreStop
 	if grace := l.Lifecycle.Grace; grace > 0 {
 		sleeps = min(sleeps, grace)
 	}
-	return stages.Moment{At: begin.At + sleeps, OK: true}
+	return history.Moment{At: begin.At + sleeps, OK: true}
 }
 
 // mayHaveClosed reports whether a terminating pod may have stopped listening: not during its preStop sleep, unless it has

@@ -8,7 +8,6 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/analysis/parts"
 	"github.com/holdfast-ha/holdfast/framework/analysis/spread"
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/history/stages"
 	"github.com/holdfast-ha/holdfast/framework/history/timeline"
 )
 
@@ -89,7 +88,7 @@ func factsOf(run history.Run, split *parts.Parts) *facts {
 func (x *facts) read(run history.Run, p *parts.Part) {
 	f := evidence.New(run)
 	why := spread.NewSkewLedger(f, "", p.Workloads)
-	gone, evicted := make(map[string]bool), make(map[string]stages.Moment)
+	gone, evicted := make(map[string]bool), make(map[string]history.Moment)
 	for _, seen := range f.Timeline().Pods {
 		evicted[seen.UID] = seen.Evicted
 	}
@@ -126,7 +125,7 @@ func (x *facts) of(key history.Key) *workload {
 
 // departed takes in the end of a pod. One that succeeded has done what it was for. A kubelet reports the end of a pod when it has ended,
 // and that it evicts the pod before.
-func (x *facts) departed(at history.Offset, why *spread.SkewLedger, p history.Pod, evicted stages.Moment) {
+func (x *facts) departed(at history.Offset, why *spread.SkewLedger, p history.Pod, evicted history.Moment) {
 	cause, _ := why.Left(at, p)
 	if cause == spread.ByKubelet && evicted.OK {
 		at = min(at, evicted.At)

@@ -11,7 +11,6 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
 	"github.com/holdfast-ha/holdfast/framework/analysis/spread"
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/history/stages"
 	"github.com/holdfast-ha/holdfast/framework/history/timeline"
 	"github.com/holdfast-ha/holdfast/framework/prose"
 )
@@ -33,12 +32,12 @@ type story struct {
 	node     string
 	from, to history.Offset // to is the end of the record if it was not over
 	open     bool
-	before   bool          // it had begun before the node was first reported
-	closed   stages.Moment // cordoned or tainted
-	how      string        // "cordoned", "tainted"
-	opened   stages.Moment
+	before   bool           // it had begun before the node was first reported
+	closed   history.Moment // cordoned or tainted
+	how      string         // "cordoned", "tainted"
+	opened   history.Moment
 	losses   []timeline.NodeLoss
-	deleted  stages.Moment
+	deleted  history.Moment
 	upgrades []upgrade
 	by       *timeline.Node // the node that took its place
 	byAt     history.Offset
@@ -122,19 +121,19 @@ func (x *facts) storiesOf(n *timeline.Node) (list []*story) {
 func (s *story) follow(at history.Offset, n *history.Node, how string) {
 	switch {
 	case n.Change == history.Deleted:
-		s.deleted = stages.Moment{At: at, OK: true}
+		s.deleted = history.Moment{At: at, OK: true}
 		return
 	case how != "" && !s.closed.OK:
-		s.closed, s.how = stages.Moment{At: at, OK: true}, how
+		s.closed, s.how = history.Moment{At: at, OK: true}, how
 	case how == "" && s.closed.OK && !s.opened.OK:
-		s.opened = stages.Moment{At: at, OK: true}
+		s.opened = history.Moment{At: at, OK: true}
 	}
 	lost := timeline.Lost(n)
 	switch k := len(s.losses); {
 	case lost && (k == 0 || s.losses[k-1].Back.OK):
 		s.losses = append(s.losses, timeline.NodeLoss{Name: n.Name, At: at, Ready: n.Ready})
 	case !lost && k > 0 && !s.losses[k-1].Back.OK:
-		s.losses[k-1].Back = stages.Moment{At: at, OK: true}
+		s.losses[k-1].Back = history.Moment{At: at, OK: true}
 	}
 }
 

@@ -131,7 +131,7 @@ func (f *Run) LastFault() (began, seen history.Offset, ok bool) {
 }
 
 // FirstFault is when the first fault began.
-func (f *Run) FirstFault() (first stages.Moment) {
+func (f *Run) FirstFault() (first history.Moment) {
 	for _, fault := range f.Faults {
 		if fault.Injecting.OK && (!first.OK || fault.Injecting.At < first.At) {
 			first = fault.Injecting
@@ -175,7 +175,7 @@ func (f *Run) FaultsActive(mustHeal bool) (d verdict.Missing) {
 func (f *Run) lasted(fault stages.FaultLife, d *verdict.Missing) {
 	undone := fault.Healing
 	if !undone.OK {
-		undone = stages.Moment{At: f.End(), OK: true}
+		undone = history.Moment{At: f.End(), OK: true}
 	}
 	switch healed := f.firstHealed(fault.ID); {
 	case fault.Seen.At < fault.Injecting.At:
@@ -196,18 +196,18 @@ func (f *Run) lasted(fault stages.FaultLife, d *verdict.Missing) {
 }
 
 // firstHealed is when a fault was first seen to be reverted; FaultLife has the last time.
-func (f *Run) firstHealed(id int) stages.Moment {
+func (f *Run) firstHealed(id int) history.Moment {
 	for _, e := range f.Record.Events {
 		if e.Fault != nil && e.Fault.ID == id && e.Fault.Stage == history.Healed && e.Fault.Error == "" {
-			return stages.Moment{At: e.T, OK: true}
+			return history.Moment{At: e.T, OK: true}
 		}
 	}
-	return stages.Moment{}
+	return history.Moment{}
 }
 
 // backEarly is when a node that had been lost, cordoned or put under pressure after from was usable again before to. Of a node
 // under pressure only the pressure counts: its kubelet restarts for that fault, and may not be ready for a moment.
-func (f *Run) backEarly(name string, from, to history.Offset) stages.Moment {
+func (f *Run) backEarly(name string, from, to history.Offset) history.Moment {
 	taken, squeezed := false, slices.Contains(pressed(f.Record, from, to), name)
 	for _, e := range f.Record.Events {
 		n := e.Node
@@ -219,11 +219,11 @@ func (f *Run) backEarly(name string, from, to history.Offset) stages.Moment {
 			usable = !n.UnderPressure()
 		}
 		if taken && usable {
-			return stages.Moment{At: e.T, OK: true}
+			return history.Moment{At: e.T, OK: true}
 		}
 		taken = taken || !usable
 	}
-	return stages.Moment{}
+	return history.Moment{}
 }
 
 // TookNodes says whether a fault had taken nodes by a moment.

@@ -80,7 +80,7 @@ func NewFailures(f *evidence.Run) *Failures {
 
 // stagesOf are the stages of a fault that were reached. What disturbed a recording was not reverted, but was over.
 func stagesOf(fault stages.FaultLife, recorded bool) (list []stage) {
-	add := func(m stages.Moment, words string) {
+	add := func(m history.Moment, words string) {
 		if m.OK {
 			list = append(list, stage{m.At, fault.Name + " " + words})
 		}

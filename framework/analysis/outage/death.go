@@ -7,7 +7,6 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/analysis/attribution"
 	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/history/stages"
 )
 
 // unsureAtMost is how precisely the moment at which the victims of a fault died must be known. Even with two busy cores,
@@ -19,11 +18,11 @@ const unsureAtMost = 5 * time.Second
 type Death struct {
 	name        string
 	from, seen  history.Offset // the fault's beginning, and its witness
-	healing     stages.Moment
+	healing     history.Moment
 	nodes, pods []string
 
-	answered stages.Moment // when the last good answer of a victim ended, of those between from and seen
-	failed   stages.Moment // when a request first failed at a victim after that
+	answered history.Moment // when the last good answer of a victim ended, of those between from and seen
+	failed   history.Moment // when a request first failed at a victim after that
 }
 
 // hit reports whether a pod, or its node, was a victim. If the fault affected nodes, a pod with a victim's name on another node is
@@ -38,7 +37,7 @@ func (d *Death) hit(p attribution.PodOn) bool {
 // addAnswer counts a good answer.
 func (d *Death) addAnswer(r *history.Request) {
 	if r.Done >= d.from && r.Done <= d.seen && r.Done > d.answered.At && !r.Inferred && d.hit(attribution.PodOn{Pod: r.Pod, Node: r.Node}) {
-		d.answered = stages.Moment{At: r.Done, OK: true}
+		d.answered = history.Moment{At: r.Done, OK: true}
 	}
 }
 
@@ -53,7 +52,7 @@ func (d *Death) addFailure(r *history.Request) {
 		at = r.Sent
 	}
 	if at >= d.Earliest() && (!d.failed.OK || at < d.failed.At) {
-		d.failed = stages.Moment{At: at, OK: true}
+		d.failed = history.Moment{At: at, OK: true}
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/analysis/attribution"
 	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/history/stages"
 	"github.com/holdfast-ha/holdfast/framework/prose"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
@@ -52,7 +51,7 @@ func Outages(f *evidence.Run, limit time.Duration, service string) (list []*Outa
 		}
 		d := &Death{name: fault.Name, from: fault.Injecting.At, healing: fault.Healing, nodes: fault.Nodes, pods: fault.Pods}
 		if f.Record.Header.Recorded != nil {
-			d.healing = stages.Moment{} // nobody reverted it to end the failures
+			d.healing = history.Moment{} // nobody reverted it to end the failures
 		}
 		o := &Outage{name: d.name, From: d.from, limit: min(limit, maxOutage), deaths: []*Death{d}, clock: f.ClockError()}
 		// A damaged record may have any moment, and memory must stay bounded.

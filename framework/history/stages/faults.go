@@ -6,22 +6,13 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
-// Moment is a time that may not exist.
-type Moment struct {
-	At history.Offset // zero unless OK
-	OK bool
-}
-
-// Within reports whether the moment exists and is within [from, to).
-func (m Moment) Within(from, to history.Offset) bool { return m.OK && m.At >= from && m.At < to }
-
 // FaultLife is the recorded life of one fault.
 type FaultLife struct {
 	ID   int
 	Name string
 	// The stages that were reached. If a stage was recorded more than once, Healed is the last time, and the others are the
 	// first.
-	Injecting, Seen, Lasting, Healing, Healed Moment
+	Injecting, Seen, Lasting, Healing, Healed history.Moment
 	// Nodes and Pods are everything that the fault affected.
 	Nodes, Pods []string
 	// Hit is the number of the witness's probes that were affected; see history.FaultMark.
@@ -68,21 +59,22 @@ func (f *FaultLife) add(at history.Offset, mark history.FaultMark) {
 	}
 	switch mark.Stage {
 	case history.Injecting:
-		f.Injecting.first(at)
+		first(&f.Injecting, at)
 	case history.Seen:
-		f.Seen.first(at)
+		first(&f.Seen, at)
 	case history.Lasting:
-		f.Lasting.first(at)
+		first(&f.Lasting, at)
 	case history.Healing:
-		f.Healing.first(at)
+		first(&f.Healing, at)
 	case history.Healed:
-		f.Healed = Moment{At: at, OK: true}
+		f.Healed = history.Moment{At: at, OK: true}
 	}
 }
 
-func (m *Moment) first(at history.Offset) {
+// first sets a moment, if it has not come before.
+func first(m *history.Moment, at history.Offset) {
 	if !m.OK {
-		*m = Moment{At: at, OK: true}
+		*m = history.Moment{At: at, OK: true}
 	}
 }
 

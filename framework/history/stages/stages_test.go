@@ -12,7 +12,7 @@ import (
 
 const s = time.Second
 
-func moment(at history.Offset) Moment { return Moment{At: at, OK: true} }
+func moment(at history.Offset) history.Moment { return history.Moment{At: at, OK: true} }
 
 func same(t *testing.T, want, got any) {
 	t.Helper()
@@ -52,17 +52,6 @@ func TestFaults(t *testing.T) {
 		},
 		{ID: 1, Name: "kill", Injecting: moment(4 * s), Errors: []string{"seen: no such node"}},
 	}, Faults(run))
-}
-
-func TestAMomentThatNeverCameIsNeverWithin(t *testing.T) {
-	if (Moment{}).Within(-1, 1) {
-		t.Error("it is within")
-	}
-	for at, want := range map[history.Offset]bool{1: true, 2: true, 3: false, 0: false} {
-		if got := moment(at).Within(1, 3); got != want {
-			t.Errorf("%d within 1 and 3: %v", at, got)
-		}
-	}
 }
 
 func TestSteps(t *testing.T) {

@@ -7,7 +7,7 @@ type StepLife struct {
 	ID         int
 	What, Node string
 	From, To   string
-	Begin, End Moment // End is not OK if the step never ended
+	Begin, End history.Moment // End is not OK if the step never ended
 	Error      string
 }
 
@@ -28,9 +28,9 @@ func Steps(r history.Run) []StepLife {
 		}
 		switch l := &lives[i]; s.Stage {
 		case history.StepBegin:
-			l.Begin.first(e.T)
+			first(&l.Begin, e.T)
 		case history.StepEnd:
-			l.End.first(e.T)
+			first(&l.End, e.T)
 			if s.Error != "" {
 				l.Error = s.Error
 			}

@@ -2,7 +2,6 @@ package timeline
 
 import (
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/history/stages"
 )
 
 // Endpoint is how a Service's EndpointSlices described a pod. The zero value: not at all.
@@ -70,11 +69,11 @@ func (p *Pod) endpoint(service string, at history.Offset, now Endpoint) {
 }
 
 // Withdrawn is when a Service last stopped having the pod as a ready endpoint, at or before a moment; not OK if none did.
-func (p *Pod) Withdrawn(before history.Offset) (m stages.Moment) {
+func (p *Pod) Withdrawn(before history.Offset) (m history.Moment) {
 	for _, list := range p.Endpoints {
 		for i := 1; i < len(list) && list[i].At <= before; i++ {
 			if list[i-1].Value.Ready && !list[i].Value.Ready {
-				m = stages.Moment{At: max(m.At, list[i].At), OK: true}
+				m = history.Moment{At: max(m.At, list[i].At), OK: true}
 			}
 		}
 	}

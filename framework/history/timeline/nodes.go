@@ -4,7 +4,6 @@ import (
 	"cmp"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/history/stages"
 )
 
 // zoneLabel is the label that names a node's zone.
@@ -29,7 +28,7 @@ type NodeLoss struct {
 	// Ready is the status that was seen: False, Unknown, or empty if the node object was deleted.
 	Ready string
 	// Back is when the node was seen Ready again; not OK if it never was.
-	Back stages.Moment
+	Back history.Moment
 }
 
 // node adds a report to the node's timeline.
@@ -44,7 +43,7 @@ func (t *Timeline) node(at history.Offset, seen *history.Node) {
 	switch {
 	case !Lost(seen):
 		if n.loss >= 0 {
-			t.losses[n.loss].Back = stages.Moment{At: at, OK: true}
+			t.losses[n.loss].Back = history.Moment{At: at, OK: true}
 		}
 		n.wasReady, n.labels, n.loss = true, seen.Labels, -1
 	case n.wasReady:

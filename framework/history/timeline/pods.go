@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/history/stages"
 )
 
 // Pod is the timeline of one pod.
@@ -27,18 +26,18 @@ type Pod struct {
 	Reports Series[*history.Pod]
 
 	// Running and Ready are when the pod was first reported so; while it was Ready, its deletion may have been accepted.
-	Running, Ready stages.Moment
+	Running, Ready history.Moment
 	// Requested is when the pod was first reported with a deletionTimestamp; not OK if it vanished without such a report.
-	Requested stages.Moment
+	Requested history.Moment
 	// Evicted is when its kubelet was first reported to evict it. A kubelet's eviction is no deletion.
 	//
 	// Source: https://kubernetes.io/docs/concepts/scheduling-eviction/node-pressure-eviction/
-	Evicted stages.Moment
+	Evicted history.Moment
 	// Ended is when the pod was first reported in a final phase. The object may still exist: a kubelet's eviction fails the pod
 	// without deleting it.
-	Ended stages.Moment
+	Ended history.Moment
 	// Gone is when the object was deleted; not OK if it existed until the end of the record.
-	Gone stages.Moment
+	Gone history.Moment
 
 	// Probed means that the pod was reported running and not ready before it was ready for the first time, so that it has a
 	// readiness probe. False proves nothing: the report may have come too late.
@@ -51,7 +50,7 @@ type Pod struct {
 	// Endpoints are the pod's endpoints by Service; a Service of which the pod never was an endpoint has none.
 	Endpoints map[string]Series[Endpoint]
 	// Offered is when a Service first had the pod as a ready endpoint.
-	Offered stages.Moment
+	Offered history.Moment
 }
 
 // Downtime is a time in which a container was restarted, both ends included.
@@ -64,7 +63,7 @@ func (p *Pod) Seen() history.Offset { return p.Reports[0].At }
 // it did not end. A kubelet's eviction counts when the pod has failed.
 func (p *Pod) EndBegan() history.Offset {
 	began := Never
-	for _, m := range []stages.Moment{p.Requested, p.Ended, p.Gone} {
+	for _, m := range []history.Moment{p.Requested, p.Ended, p.Gone} {
 		if m.OK {
 			began = min(began, m.At)
 		}

@@ -2,7 +2,6 @@ package timeline
 
 import (
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/history/stages"
 )
 
 // Never is a moment that does not come: the end of what lasts until the end of the record.
@@ -71,8 +70,8 @@ func spans[T any, S comparable](s Series[T], end history.Offset, state func(T) (
 }
 
 // first keeps the first moment.
-func first(m *stages.Moment, at history.Offset) {
+func first(m *history.Moment, at history.Offset) {
 	if !m.OK {
-		*m = stages.Moment{At: at, OK: true}
+		*m = history.Moment{At: at, OK: true}
 	}
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/history/historytest"
-	"github.com/holdfast-ha/holdfast/framework/history/stages"
 	"github.com/holdfast-ha/holdfast/framework/history/timeline"
 )
 
@@ -17,7 +16,7 @@ const (
 	forever = 1000 * time.Hour
 )
 
-func moment(at history.Offset) stages.Moment { return stages.Moment{At: at, OK: true} }
+func moment(at history.Offset) history.Moment { return history.Moment{At: at, OK: true} }
 
 func same(t *testing.T, want, got any) {
 	t.Helper()
@@ -39,7 +38,7 @@ func of(b *historytest.Builder) *timeline.Timeline { return timeline.New(b.Run()
 
 // moments are the states of a pod.
 type moments struct {
-	Running, Ready, Requested, Evicted, Ended, Gone stages.Moment
+	Running, Ready, Requested, Evicted, Ended, Gone history.Moment
 	Probed                                          bool
 }
 
@@ -267,7 +266,7 @@ func TestEndpoints(t *testing.T) {
 	same(t, points{{At: 3 * s}}, tl.Pods[1].Endpoints["web"]) // an endpoint that is neither ready nor serving is one
 	same(t, 0, len(tl.Pods[2].Endpoints))
 	same(t, moment(3*s), tl.Pods[0].Offered)
-	same(t, stages.Moment{}, tl.Pods[0].Withdrawn(6*s-1))
+	same(t, history.Moment{}, tl.Pods[0].Withdrawn(6*s-1))
 	same(t, moment(6*s), tl.Pods[0].Withdrawn(forever))
 	var names []string
 	for _, p := range tl.Services["web"] {
