@@ -7,14 +7,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/spf13/cobra"
-	"k8s.io/client-go/rest"
 
-	"github.com/holdfast-ha/holdfast/clusters/existing"
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
-	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
-	"github.com/holdfast-ha/holdfast/framework/recording"
 	"github.com/holdfast-ha/holdfast/reports/certificate"
 )
 
@@ -98,23 +93,6 @@ func TestCertifyAsksForItsVersionsFirst(t *testing.T) {
 	}
 }
 
-// A broken promise is the exit code of a certification, with and without a certificate.
-func TestCertified(t *testing.T) {
-	for _, test := range []struct {
-		doc      *certificate.Certificate
-		violated bool
-		want     int
-	}{
-		{nil, false, exit.Held}, {nil, true, exit.Violated},
-		{&certificate.Certificate{Result: certificate.Certified}, false, exit.Held}, {&certificate.Certificate{Result: certificate.Certified}, true, exit.Violated},
-		{&certificate.Certificate{Result: certificate.Partial}, false, exit.Unknown}, {&certificate.Certificate{Failure: &certificate.Failure{}}, true, exit.Violated},
-	} {
-		if err := certified(test.doc, test.violated); exit.Code(err) != test.want {
-			t.Errorf("%+v: %v, want exit code %d", test, err, test.want)
-		}
-	}
-}
-
 // What does not fit together is refused before anything is asked. An upgrade is a write: the cluster must be named.
 func TestCertifyOfARunningClusterUsage(t *testing.T) {
 	for args, want := range map[string]string{
@@ -156,30 +134,5 @@ contexts: [{name: c, context: {cluster: c, user: u}}]}`,
 	}
 	if _, err := os.Stat(filepath.Join(dir, "upgraded")); err == nil {
 		t.Error("the command was run")
-	}
-}
-
-// The command that certifies such an upgrade again has all that matters.
-func TestCertifyARunningClusterAgain(t *testing.T) {
-	cmd := certifyCommand("v0")
-	var f certifyFlags
-	parsed := &cobra.Command{Use: cmd.Use}
-	f.running.add(parsed)
-	if err := parsed.ParseFlags([]string{"--context", "c", "-n", "a", "--url", "http://a/?x=1", "--behind", "a/web", "--recover", "2m", "--upgrade", "./up.sh now"}); err != nil {
-		t.Fatal(err)
-	}
-	const want = "holdfast certify --context c -n a --url 'http://a/?x=1' --behind a/web --recover 2m0s --upgrade './up.sh now'"
-	if got := f.running.again(f); got != want {
-		t.Errorf("got  %s\nwant %s", got, want)
-	}
-}
-
-// What was not judged, because the user may not read it, is in the certificate.
-func TestACertificateSaysWhatWasNotWatched(t *testing.T) {
-	f := runningFlags{upgrade: "./up.sh"}
-	survey := recording.Survey{NotWatched: []history.NotWatched{{What: "poddisruptionbudgets", Why: "this user must not list them"}}}
-	facts := f.about(existing.Of("staging", "shop", &rest.Config{}), survey).Facts
-	if len(facts) != 1 || facts[0].Found != "poddisruptionbudgets, so that what depends on them is not judged: this user must not list them" {
-		t.Errorf("%+v", facts)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-ha/holdfast/framework/cli/auditing"
+	"github.com/holdfast-ha/holdfast/framework/cli/certifying"
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
 	"github.com/holdfast-ha/holdfast/framework/cli/image"
 	"github.com/holdfast-ha/holdfast/framework/cli/record"
@@ -48,7 +49,7 @@ is a scenario whose workload lacks a good practice. Its promise must break, whic
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return exit.Usage(terminal.FlagError(cmd, err)) })
 	root.AddCommand(
 		doctorCommand(), auditing.Command(version), image.Command(), upCommand(), healCommand(), downCommand(),
-		runCommand(version), initCommand(), testCommand(version), certifyCommand(version), record.Command(version, report), diffCommand(), selftestCommand(version), judgeCommand(), reportCommand(), exportCommand(),
+		runCommand(version), initCommand(), testCommand(version), certifying.Command(version), record.Command(version, report), diffCommand(), selftestCommand(version), judgeCommand(), reportCommand(), exportCommand(),
 		workloadCommand(), versionCommand(version),
 	)
 	root.AddCommand(insideCommands()...)

@@ -51,7 +51,7 @@ request that could change anything, and reads no Secret. What the copy lacks is 
 				}
 			}
 			if err := f.write(cmd); err != nil {
-				return unread(err)
+				return exit.Unread(err)
 			}
 			_, _ = fmt.Fprintf(cmd.OutOrStdout(), "%s is written: check its comments, and run 'holdfast test %s'\n", f.output, f.output)
 			return nil

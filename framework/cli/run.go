@@ -4,13 +4,11 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"maps"
 	"path/filepath"
-	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/holdfast-ha/holdfast/framework/cli/creating"
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
 	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
 	"github.com/holdfast-ha/holdfast/framework/history"
@@ -31,20 +29,6 @@ type runFlags struct {
 	list     bool
 	resume   string // the interrupted run
 }
-
-const providerFlag = "provider"
-
-// newProvider makes the provider of --provider, see provider.Maker.
-func newProvider(ctx context.Context, name string, out io.Writer, say func(string)) (provider.Provider, error) {
-	make, known := provider.Makers[name]
-	if !known {
-		return provider.Provider{}, exit.Usage(fmt.Errorf("provider %q: want one of %s", name,
-			strings.Join(slices.Sorted(maps.Keys(provider.Makers)), ", ")))
-	}
-	return make(ctx, out, say)
-}
-
-const proxyModeHelp = "kube-proxy's mode on every cluster: nftables, iptables, or ipvs where the kernel has it; default: nftables"
 
 func runCommand(version string) *cobra.Command {
 	var f runFlags
@@ -121,11 +105,11 @@ func (f *runFlags) common(cmd *cobra.Command) {
 // place adds the flags of all commands that run scenarios: on which cluster, and where the results go.
 func (f *runFlags) place(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.provider, providerFlag, "kind", "provider of the clusters")
+	flags.StringVar(&f.provider, creating.ProviderFlag, "kind", "provider of the clusters")
 	flags.StringVar(&f.Cluster, "cluster", "", "use this cluster, made by 'holdfast up', and do not remove it")
 	flags.StringVar(&f.Kubernetes, "kubernetes", "", "Kubernetes version, such as v1.37.0; default: the newest available version")
 	flags.StringVar(&f.Timings, "timings", "", "lab or stock, for every scenario; default: the scenario's own")
-	flags.StringVar(&f.ProxyMode, "proxy-mode", "", proxyModeHelp)
+	flags.StringVar(&f.ProxyMode, "proxy-mode", "", creating.ProxyModeHelp)
 	flags.IntVar(&f.Workers, "load-workers", 0, "pods that send the load, each its share of the same requests; default: the scenario's own number, mostly 1")
 	flags.StringVar(&f.Artifacts, "artifacts", "artifacts", "folder of the records and the report")
 	flags.Uint64Var(&f.Seed, "seed", 0, "seed of all random choices; default: a new seed, which is in the report")
@@ -139,7 +123,7 @@ func (f runFlags) run(cmd *cobra.Command, version string, chosen []scenario.Spec
 	}
 	ctx, out := cmd.Context(), cmd.OutOrStdout()
 	progress := run.NewProgress(out, len(chosen))
-	p, err := newProvider(ctx, f.provider, out, progress.Say)
+	p, err := creating.Provider(ctx, f.provider, out, progress.Say)
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/framework/cli/creating"
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
 	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
 	"github.com/holdfast-ha/holdfast/framework/launch"
@@ -194,7 +195,7 @@ func (f selftestFlags) newProvider(ctx context.Context, out io.Writer, progress 
 	if f.noCluster {
 		return provider.Provider{Provider: noProvider{}}, nil
 	}
-	return newProvider(ctx, f.provider, out, progress.Say)
+	return creating.Provider(ctx, f.provider, out, progress.Say)
 }
 
 // noProvider provides no clusters.

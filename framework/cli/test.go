@@ -11,8 +11,8 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/appfile"
 	"github.com/holdfast-ha/holdfast/framework/appimages"
-	"github.com/holdfast-ha/holdfast/framework/appsource"
 	"github.com/holdfast-ha/holdfast/framework/apptest"
+	"github.com/holdfast-ha/holdfast/framework/cli/creating"
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
 	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
 	"github.com/holdfast-ha/holdfast/framework/run"
@@ -98,7 +98,7 @@ func testCommand(version string) *cobra.Command {
 			f.Helm.Out = cmd.ErrOrStderr()
 			chosen, err := f.scenarios(cmd.Context())
 			if err != nil {
-				return unread(err)
+				return exit.Unread(err)
 			}
 			if err := f.Validate(); err != nil {
 				return exit.Usage(err)
@@ -113,14 +113,6 @@ func testCommand(version string) *cobra.Command {
 	f.own(cmd.Flags())
 	f.place(cmd)
 	return cmd
-}
-
-// unread is the error of an application that cannot be read: what was asked for is wrong, unless this machine has no Helm.
-func unread(err error) error {
-	if errors.Is(err, appsource.ErrNoHelm) {
-		return exit.With(exit.Failed, err)
-	}
-	return exit.Usage(err)
 }
 
 // own are the flags of `holdfast test` alone.
@@ -211,7 +203,7 @@ func (f testFlags) runTest(cmd *cobra.Command, version string, chosen scenariosO
 		return err
 	}
 	defer remove()
-	p, err := newProvider(ctx, f.provider, out, progress.Say)
+	p, err := creating.Provider(ctx, f.provider, out, progress.Say)
 	if err != nil {
 		return err
 	}

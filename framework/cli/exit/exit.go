@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/holdfast-ha/holdfast/framework/appsource"
 	"github.com/holdfast-ha/holdfast/framework/interrupt"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
@@ -74,6 +75,14 @@ func Usage(err error) error {
 		return err
 	}
 	return codeError{BadUsage, err}
+}
+
+// Unread is the error of an application that cannot be read: what was asked for is wrong, unless this machine has no Helm.
+func Unread(err error) error {
+	if errors.Is(err, appsource.ErrNoHelm) {
+		return With(Failed, err)
+	}
+	return Usage(err)
 }
 
 // Judged is the error with the exit code of an outcome.

@@ -1,4 +1,5 @@
-package cli
+// Package certifying is `holdfast certify`: the upgrade of a cluster of holdfast's own, or of one that is there already.
+package certifying
 
 import (
 	"errors"
@@ -12,6 +13,7 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/framework/appimages"
 	"github.com/holdfast-ha/holdfast/framework/certify"
+	"github.com/holdfast-ha/holdfast/framework/cli/creating"
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
 	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
@@ -34,7 +36,8 @@ type certifyFlags struct {
 	running                                                       runningFlags
 }
 
-func certifyCommand(version string) *cobra.Command {
+// Command is `holdfast certify`.
+func Command(version string) *cobra.Command {
 	var f certifyFlags
 	cmd := &cobra.Command{
 		Use:   "certify (--from VERSION --to VERSION | --context NAME --upgrade COMMAND)",
@@ -81,12 +84,12 @@ the certification was interrupted.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.provider, providerFlag, "kind", "what creates the cluster")
+	flags.StringVar(&f.provider, creating.ProviderFlag, "kind", "what creates the cluster")
 	flags.StringVar(&f.from, "from", "", "version of the new cluster, such as v1.36.3")
 	flags.StringVar(&f.to, "to", "", "version to upgrade it to, such as v1.37.0")
 	flags.StringSliceVar(&f.profiles, "profile", []string{"core"}, "what to certify: core (about five minutes before and after the upgrade), extended, or both")
 	flags.StringVar(&f.timings, "timings", string(clusters.Stock), "stock: Kubernetes' own; or lab, which detects a lost node in seconds, and may mark every node lost while the API server restarts")
-	flags.StringVar(&f.proxyMode, "proxy-mode", "", proxyModeHelp)
+	flags.StringVar(&f.proxyMode, "proxy-mode", "", creating.ProxyModeHelp)
 	flags.StringVar(&f.artifacts, "artifacts", "artifacts", "folder for the record and the certificate")
 	flags.Uint64Var(&f.seed, "seed", 0, "seed of all random choices; default: a new one, which the certificate names")
 	flags.StringVar(&f.plant, "plant", "", "break the upgrade on purpose, to show that the certificate catches it: "+strings.Join(upgrade.Names(), ", "))
@@ -136,7 +139,7 @@ func (f certifyFlags) run(cmd *cobra.Command, version string, profiles []scenari
 	plan := certify.NewPlan(profiles, spec, broken.Workload, f.timings == string(clusters.Stock))
 	if f.app != "" {
 		if plan.Application, err = application(ctx, f.app, spec, cmd.ErrOrStderr()); err != nil {
-			return unread(err)
+			return exit.Unread(err)
 		}
 	}
 	progress := run.NewProgress(out, plan.Runs())
@@ -145,7 +148,7 @@ func (f certifyFlags) run(cmd *cobra.Command, version string, profiles []scenari
 		return err
 	}
 	defer remove()
-	p, err := newProvider(ctx, f.provider, out, progress.Say)
+	p, err := creating.Provider(ctx, f.provider, out, progress.Say)
 	if err != nil {
 		return err
 	}

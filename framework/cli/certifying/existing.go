@@ -1,4 +1,4 @@
-package cli
+package certifying
 
 import (
 	"cmp"
@@ -20,6 +20,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/apptest"
 	"github.com/holdfast-ha/holdfast/framework/audit"
 	"github.com/holdfast-ha/holdfast/framework/certify"
+	"github.com/holdfast-ha/holdfast/framework/cli/creating"
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
 	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
@@ -55,7 +56,7 @@ func (f *runningFlags) add(cmd *cobra.Command) {
 // Flags that have a meaning with --upgrade only, and without it only.
 var (
 	runningOnly = []string{"upgrade", "context", "kubeconfig", "namespace", "url", "behind", "recover"}
-	createdOnly = []string{"from", "to", "plant", "profile", providerFlag, "timings", "proxy-mode", "keep", "keep-logs"}
+	createdOnly = []string{"from", "to", "plant", "profile", creating.ProviderFlag, "timings", "proxy-mode", "keep", "keep-logs"}
 )
 
 // given is the first of some flags that the command line has; empty: it has none.
