@@ -31,11 +31,14 @@ func (a *API) controlNamespace(ns *corev1.Namespace) {
 	going := ns.Status.Phase == corev1.NamespaceTerminating
 	core := "/api/v1/namespaces/" + ns.Name
 	pods := a.chosen(core+"/pods", true)
-	if going && !a.Keep {
-		for _, at := range pods {
-			a.remove(at)
-		}
-		pods = nil
+	if going && !a.Keep { // the pods of Jobs end at once; others take their grace period, until they are deleted without one
+		pods = slices.DeleteFunc(pods, func(at string) bool {
+			_, ofJob := a.objects[at].GetLabels()[batchv1.JobNameLabel]
+			if ofJob {
+				a.remove(at)
+			}
+			return ofJob
+		})
 	}
 	if going && len(pods) == 0 && !a.Keep {
 		for at := range a.objects {

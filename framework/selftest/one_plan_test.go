@@ -131,13 +131,14 @@ func onePlan(t *testing.T, workers int, server answering, killed int) history.Ru
 	ended := make([]chan error, workers)
 	for i := range workers {
 		name := fmt.Sprintf("load-%d", i)
-		networks[name+":80"] = newPipes()
+		listener := newPipes()
+		networks[name+":80"] = listener
 		working, end := context.WithCancel(ctx)
 		kill = append(kill, end)
 		ended[i] = make(chan error, 1)
 		go func() {
 			ended[i] <- collect.RunWorker(working, collect.WorkerOptions{
-				Name: name, Listener: networks[name+":80"], Server: server.server(), Log: slog.New(slog.DiscardHandler),
+				Name: name, Listener: listener, Server: server.server(), Log: slog.New(slog.DiscardHandler),
 			})
 		}()
 		all = append(all, collect.Worker{URL: "http://" + name, Gone: func(context.Context) string {

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -200,7 +199,7 @@ func startRole(b testing.TB, name string) *role {
 // stop ends the process and returns its CPU time in microseconds.
 func (r *role) stop(b testing.TB) float64 {
 	b.Helper()
-	if err := r.command.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
+	if err := r.command.Process.Signal(syscall.SIGTERM); err != nil {
 		b.Error(err)
 	}
 	if err := r.command.Wait(); err != nil {

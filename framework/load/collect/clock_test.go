@@ -61,10 +61,9 @@ func TestDriftIsMeasuredEveryMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const fast = 1.0002 // far beyond an ordinary machine's 50 ppm
 		w := fakeWorker(t, loadtest.Late(0))
-		// The worker's clock is made of its base, so a base that moves is a clock that drifts.
-		base := w.base
-		drift := func() time.Duration { return time.Duration(float64(time.Since(base)) * (fast - 1)) }
-		n := &network{worker: w, d: loadtest.NewDice(1), delay: time.Millisecond, base: base, before: func() { w.base = base.Add(-drift()) }}
+		base := time.Now()
+		w.clock = func() history.Offset { return history.Offset(float64(time.Since(base)) * fast) }
+		n := &network{worker: w, d: loadtest.NewDice(1), delay: time.Millisecond, base: base}
 		sink, reopen := newRecord(t)
 		s, err := startOne(t.Context(), n, twoLanes(time.Hour), sink)
 		if err != nil {

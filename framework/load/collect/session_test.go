@@ -94,7 +94,7 @@ func away(from, to time.Duration) func(time.Duration) *http.Response {
 // fakeWorker returns a worker whose requests go to an in-memory server.
 func fakeWorker(t *testing.T, server http.RoundTripper) *worker {
 	return &worker{
-		ctx: t.Context(), name: "w", instance: "first", base: time.Now(), control: "http://control/",
+		ctx: t.Context(), name: "w", instance: "first", clock: clockFrom(time.Now()), control: "http://control/",
 		log: slog.New(slog.DiscardHandler), server: server, collected: make(chan struct{}),
 	}
 }

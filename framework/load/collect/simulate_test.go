@@ -80,7 +80,7 @@ func serveSimulated(ctx context.Context, l net.Listener, s simulation) error {
 	made := make([][][]byte, s.Workers)
 	for i := range all {
 		name := fmt.Sprintf("load-%d-abcde", i)
-		w := &worker{ctx: ctx, name: name, instance: name, base: time.Now(), log: log, collected: make(chan struct{})}
+		w := &worker{ctx: ctx, name: name, instance: name, clock: clockFrom(time.Now()), log: log, collected: make(chan struct{})}
 		plan := load.Plan{ID: "simulated", Lanes: []load.Lane{lane}, Share: history.Share{Index: i, Workers: s.Workers}}
 		p := &playing{plan: plan, started: make(chan struct{}), finished: make(chan struct{})}
 		if s.SpillAbove > 0 {
@@ -337,6 +337,9 @@ func simulate(tb testing.TB, s simulation) (cost simulated) {
 	collecting := startRole(tb, "harness") // it prints its result in place of a URL
 	if err := json.Unmarshal([]byte(collecting.url), &cost); err != nil {
 		tb.Fatalf("%s: %v", collecting.url, err)
+	}
+	if err := collecting.command.Wait(); err != nil { // it ends by itself; a signal in its last moment would kill it
+		tb.Fatalf("end %s: %v", collecting.command, err)
 	}
 	var most map[string]int64
 	answer, err := http.Get(workers.url + "/most")

@@ -99,7 +99,7 @@ type worker struct {
 	ctx       context.Context // the process's context, used for its values
 	name      string
 	instance  string
-	base      time.Time
+	clock     func() history.Offset // the time since the worker began, on the monotonic clock
 	control   string
 	maxRows   int
 	spill     Spill
@@ -129,13 +129,14 @@ func newWorker(ctx context.Context, o WorkerOptions) (*worker, error) {
 		}
 	}
 	return &worker{
-		ctx: ctx, name: o.Name, instance: rand.Text(), base: time.Now(), control: control, collected: make(chan struct{}),
+		ctx: ctx, name: o.Name, instance: rand.Text(), clock: clockFrom(time.Now()), control: control, collected: make(chan struct{}),
 		maxRows: o.MaxRows, spill: o.Spill, flows: o.Flows, secrets: o.Secrets, log: cmp.Or(o.Log, slog.Default()), server: o.Server,
 	}, nil
 }
 
-// clock is the time since the worker began, on the monotonic clock.
-func (w *worker) clock() history.Offset { return time.Since(w.base) }
+func clockFrom(base time.Time) func() history.Offset {
+	return func() history.Offset { return time.Since(base) }
+}
 
 // end stops the plan, and returns an error if rows are lost with this process.
 func (w *worker) end() error {
