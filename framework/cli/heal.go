@@ -50,8 +50,11 @@ explained, or the cluster is in use; 4 the command line is wrong.`,
   holdfast heal --all
   holdfast heal --context staging --dry-run    # what would be undone; changes nothing
   holdfast heal --context staging`,
-		Args: func(_ *cobra.Command, args []string) error { return f.validate(args) },
+		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.validate(args); err != nil {
+				return err
+			}
 			if f.cluster.Named() == nil {
 				return f.foreign(cmd)
 			}

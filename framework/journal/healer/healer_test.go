@@ -212,7 +212,7 @@ func TestAHealerThatIsKilledIsReplaced(t *testing.T) {
 		stopB := p.healer("b", nil)
 		took := p.opens(2 * time.Minute)
 		p.between("healer a is killed while it heals", took, 25*time.Second, 75*time.Second)
-		if !nodes.died {
+		if !nodes.killed() {
 			t.Error("healer a was not killed: nothing was tried")
 		}
 		stopA()
@@ -224,14 +224,27 @@ func TestAHealerThatIsKilledIsReplaced(t *testing.T) {
 // onNodes lets a process lose its network with its first patch of a node.
 type onNodes struct {
 	next http.RoundTripper
-	then func()
+	then func() // called once
+
+	mu   sync.Mutex
 	died bool
+}
+
+func (o *onNodes) killed() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.died
 }
 
 func (o *onNodes) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Method == http.MethodPatch && strings.Contains(r.URL.Path, "/nodes/") {
+		o.mu.Lock()
+		first := !o.died
 		o.died = true
-		o.then()
+		o.mu.Unlock()
+		if first {
+			o.then()
+		}
 		return nil, errors.New("killed")
 	}
 	return o.next.RoundTrip(r)
@@ -269,15 +282,14 @@ func TestTheAPIServerIsAwayDuringTheUndo(t *testing.T) {
 		held, _ := p.run(lid, 0)
 		server := &network{next: p.Config().Transport}
 		nodes := &onNodes{next: server}
-		nodes.then = func() { server.set(true); nodes.then = func() {} }
+		nodes.then = func() { server.set(true) }
 		stop := p.healer("a", nodes)
 		defer stop()
 		lid.set(true)
 		time.Sleep(10 * time.Minute) // the limit of one undo has passed several times
-		if !nodes.died || !p.cordoned() {
+		if !nodes.killed() || !p.cordoned() {
 			t.Error("nothing was tried")
 		}
-		nodes.next = p.Config().Transport
 		server.set(false)
 		healed := &network{next: p.Config().Transport}
 		stop2 := p.healer("b", healed)
