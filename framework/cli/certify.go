@@ -65,10 +65,13 @@ the certification was interrupted.`,
 		Args: terminal.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if f.running.upgrade != "" {
-				if err := f.running.validate(f); err != nil {
+				if err := f.running.validate(f, cmd.Flags()); err != nil {
 					return exit.Usage(err)
 				}
 				return f.running.certify(cmd, version, f)
+			}
+			if err := f.running.without(cmd.Flags()); err != nil {
+				return exit.Usage(err)
 			}
 			profiles, err := f.validate()
 			if err != nil {

@@ -8,10 +8,12 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/holdfast-ha/holdfast/clusters/existing"
 	"github.com/holdfast-ha/holdfast/framework/appfile"
@@ -50,11 +52,35 @@ func (f *runningFlags) add(cmd *cobra.Command) {
 	flags.DurationVar(&f.recover, "recover", recording.DefaultRecover, "with --upgrade: how long a workload may take to recover")
 }
 
+// Flags that have a meaning with --upgrade only, and without it only.
+var (
+	runningOnly = []string{"upgrade", "context", "kubeconfig", "namespace", "url", "behind", "recover"}
+	createdOnly = []string{"from", "to", "plant", "profile", providerFlag, "timings", "proxy-mode", "keep", "keep-logs"}
+)
+
+// given is the first of some flags that the command line has; empty: it has none.
+func given(flags *pflag.FlagSet, names []string) string {
+	i := slices.IndexFunc(names, flags.Changed)
+	if i < 0 {
+		return ""
+	}
+	return "--" + names[i]
+}
+
+// without returns an error for flags that would mean nothing, because there is no --upgrade.
+func (f *runningFlags) without(flags *pflag.FlagSet) error {
+	if name := given(flags, runningOnly); name != "" {
+		return fmt.Errorf("%s without a command in --upgrade: it is for the upgrade of a cluster that is there already", name)
+	}
+	return nil
+}
+
 // validate returns an error for flags that do not fit together. To upgrade is to write, for which the cluster must be named.
-func (f *runningFlags) validate(own certifyFlags) error {
+func (f *runningFlags) validate(own certifyFlags, flags *pflag.FlagSet) error {
+	created := given(flags, createdOnly)
 	switch {
-	case own.from != "" || own.to != "" || own.plant != "":
-		return errors.New("--upgrade with --from, --to or --plant: the cluster is there already, and the command decides what it becomes")
+	case created != "":
+		return fmt.Errorf("%s with --upgrade: the cluster is there already, and the command decides what it becomes", created)
 	case len(f.urls) == 0 && own.app == "":
 		return errors.New("--upgrade without requests: name a URL with --url, or a holdfast.yaml with probes with --app")
 	case f.cluster.Beside() != "":
@@ -62,7 +88,7 @@ func (f *runningFlags) validate(own certifyFlags) error {
 	case f.recover <= 0:
 		return fmt.Errorf("--recover %s: want a time", f.recover)
 	}
-	return f.cluster.Named()
+	return errors.Join(f.cluster.Named(), recording.CheckBehind(f.behind))
 }
 
 // certify certifies the upgrade of the running cluster.
@@ -142,6 +168,9 @@ func (f *runningFlags) probes(file string) (probes []apptest.Probe, err error) {
 		if probes, err = read.ProbesOf(); err != nil {
 			return nil, err
 		}
+		if len(probes) == 0 && len(f.urls) == 0 { // the upgrade would be made, and nothing be shown
+			return nil, fmt.Errorf("%s has no probes, and no URL is named with --url", file)
+		}
 	}
 	for _, url := range f.urls {
 		probes = append(probes, apptest.OfURL(url, len(probes)))
@@ -184,6 +213,9 @@ func (f *runningFlags) about(access *existing.Access, s recording.Survey) certif
 	for _, fact := range s.Facts {
 		c.Facts = append(c.Facts, reports.Fact{Name: fact.Name, Found: fact.String()})
 	}
+	for _, n := range s.NotWatched { // a certificate must not look as if these had been judged
+		c.Facts = append(c.Facts, reports.Fact{Name: "not watched", Found: n.What + ", so that what depends on them is not judged: " + n.Why})
+	}
 	return c
 }
 
@@ -198,6 +230,12 @@ func (f *runningFlags) again(own certifyFlags) string {
 	}
 	for _, url := range f.urls {
 		words = append(words, "--url", audit.Quote(url))
+	}
+	for _, service := range f.behind {
+		words = append(words, "--behind", service)
+	}
+	if f.recover != recording.DefaultRecover {
+		words = append(words, "--recover", f.recover.String())
 	}
 	return strings.Join(append(words, "--upgrade", audit.Quote(f.upgrade)), " ")
 }

@@ -1,14 +1,19 @@
 package cli
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
+	"k8s.io/client-go/rest"
 
+	"github.com/holdfast-ha/holdfast/clusters/existing"
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/recording"
 	"github.com/holdfast-ha/holdfast/reports/certificate"
 )
 
@@ -117,11 +122,63 @@ func TestCertifyOfARunningClusterUsage(t *testing.T) {
 		"--upgrade ./u.sh --context c --url http://a/ --from v1.36.3":   "the cluster is there already",
 		"--upgrade ./u.sh --context c --url http://a/ --to v1.37.0":     "the cluster is there already",
 		"--upgrade ./u.sh --context c --url http://a/ --recover 0s":     "want a time",
+		"--upgrade ./u.sh --context c --url http://a/ --profile core":   "--profile with --upgrade", // which would be left out in silence
+		"--upgrade ./u.sh --context c --url http://a/ --keep-logs":      "--keep-logs with --upgrade",
+		"--upgrade ./u.sh --context c --url http://a/ --behind web":     "want NAMESPACE/NAME of a Service",
+		"--from v1.36.3 --to v1.37.0 --context staging":                 "--context without a command in --upgrade",
+		"--from v1.36.3 --to v1.37.0 --url http://a/":                   "--url without a command in --upgrade",
 		"--upgrade ./u.sh --context c --url nonsense --kubeconfig none": "none",
 	} {
 		_, code, err := execute(t, append([]string{"certify"}, strings.Fields(args)...)...)
 		if code != exit.BadUsage || err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("certify %s: exit code %d, %v; want 4 and %q", args, code, err, want)
 		}
+	}
+}
+
+// An upgrade of which nothing could be shown is not begun.
+func TestAnUpgradeWithoutProbesIsNotBegun(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("KUBECONFIG", filepath.Join(dir, "config"))
+	for name, text := range map[string]string{
+		"config": `{apiVersion: v1, kind: Config, clusters: [{name: c, cluster: {server: "https://127.0.0.1:1"}}], users: [{name: u, user: {token: t}}],
+contexts: [{name: c, context: {cluster: c, user: u}}]}`,
+		"holdfast.yaml": "apiVersion: holdfast.dev/v1alpha1\nkind: App\napp: {manifests: [k8s/]}\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, code, err := execute(t, "certify", "--context", "c", "--app", dir, "--upgrade", "touch "+filepath.Join(dir, "upgraded"))
+	if code != exit.BadUsage || err == nil || !strings.Contains(err.Error(), "no probes") {
+		t.Errorf("exit code %d, %v", code, err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "upgraded")); err == nil {
+		t.Error("the command was run")
+	}
+}
+
+// The command that certifies such an upgrade again has all that matters.
+func TestCertifyARunningClusterAgain(t *testing.T) {
+	cmd := certifyCommand("v0")
+	var f certifyFlags
+	parsed := &cobra.Command{Use: cmd.Use}
+	f.running.add(parsed)
+	if err := parsed.ParseFlags([]string{"--context", "c", "-n", "a", "--url", "http://a/?x=1", "--behind", "a/web", "--recover", "2m", "--upgrade", "./up.sh now"}); err != nil {
+		t.Fatal(err)
+	}
+	const want = "holdfast certify --context c -n a --url 'http://a/?x=1' --behind a/web --recover 2m0s --upgrade './up.sh now'"
+	if got := f.running.again(f); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+// What was not judged, because the user may not read it, is in the certificate.
+func TestACertificateSaysWhatWasNotWatched(t *testing.T) {
+	f := runningFlags{upgrade: "./up.sh"}
+	survey := recording.Survey{NotWatched: []history.NotWatched{{What: "poddisruptionbudgets", Why: "this user must not list them"}}}
+	facts := f.about(existing.Of("staging", "shop", &rest.Config{}), survey).Facts
+	if len(facts) != 1 || facts[0].Found != "poddisruptionbudgets, so that what depends on them is not judged: this user must not list them" {
+		t.Errorf("%+v", facts)
 	}
 }

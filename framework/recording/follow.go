@@ -98,7 +98,7 @@ func (s *Session) traffic() string {
 	return ", " + prose.Count(sent, "request") + ", " + prose.Count(failed, "failure")
 }
 
-// yielded records that a load has stopped by itself: a server has said that there are too many requests.
+// yielded records that a load has stopped by itself.
 func (s *Session) yielded() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -107,7 +107,7 @@ func (s *Session) yielded() {
 			continue
 		}
 		l.stopped = true
-		const what = "the load stopped: a server answered with status 429, which says that there are too many requests; name a lower rate with --rate"
+		what := l.why(s.board.Now())
 		_ = s.board.Append(history.Event{T: s.board.Now(), Trouble: &history.Trouble{What: what}}) // a record that rejects it is incomplete
 		s.Say("  %s", what)
 	}

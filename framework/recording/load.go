@@ -11,6 +11,9 @@ import (
 	"slices"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/holdfast-ha/holdfast/clusters/existing"
 	"github.com/holdfast-ha/holdfast/framework/apptest"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/load"
@@ -77,26 +80,26 @@ func (r Run) marked(l load.Lane) load.Lane {
 // target says in the header where the requests go, and behind which Services they end.
 func (s *Session) target(ctx context.Context, h *history.Header) error {
 	o := &s.options
-	var urls []string
-	for _, p := range o.Probes {
-		urls = append(urls, p.URL)
+	if err := s.known(ctx, o.Behind); err != nil {
+		return err
 	}
 	finder, err := behind.New(s.config, o.Namespaces)
 	if err != nil {
 		return err
 	}
 	var all []string
-	services := make([][]string, len(urls))
-	for i, url := range urls {
+	services := make([][]string, len(o.Probes))
+	for i, p := range o.Probes {
 		services[i] = o.Behind
 		if len(o.Behind) == 0 {
 			var note string
-			if services[i], note, err = finder.Find(ctx, url); err != nil {
+			if services[i], note, err = finder.Find(ctx, p.URL); err != nil {
 				return o.Access.Explain(err)
 			}
 			if note != "" {
 				h.Notes = append(h.Notes, note)
 			}
+			services[i] = append(services[i], furtherBehind(p, services[i])...)
 		}
 		all = append(all, services[i]...)
 	}
@@ -110,6 +113,34 @@ func (s *Session) target(ctx context.Context, h *history.Header) error {
 	slices.Sort(all)
 	if h.Recorded != nil {
 		h.Recorded.Services = slices.Compact(all)
+	}
+	return nil
+}
+
+// furtherBehind are the Services that a probe names as those behind a proxy, in the namespaces of the proxy's own.
+func furtherBehind(p apptest.Probe, found []string) (further []string) {
+	for _, service := range found {
+		namespace, _, _ := strings.Cut(service, "/")
+		for _, name := range p.Behind {
+			if one := namespace + "/" + name; !slices.Contains(found, one) && !slices.Contains(further, one) {
+				further = append(further, one)
+			}
+		}
+	}
+	return further
+}
+
+// known returns an error for a Service that is not there, or whose pods are not recorded: after hours, nothing would be shown of the requests.
+func (s *Session) known(ctx context.Context, services []string) error {
+	for _, service := range services {
+		namespace, name, _ := strings.Cut(service, "/")
+		if in := s.options.Namespaces; len(in) > 0 && !slices.Contains(in, namespace) {
+			return fmt.Errorf("behind %s: its namespace is not recorded: name it with -n as well", service)
+		}
+		_, err := s.client.CoreV1().Services(namespace).Get(ctx, name, metav1.GetOptions{})
+		if err != nil && !existing.MayNot(err) {
+			return s.options.Access.Explain(fmt.Errorf("look at Service %s, behind which the requests are said to end: %w", service, err))
+		}
 	}
 	return nil
 }
@@ -143,13 +174,22 @@ func (s *Session) startLoad(ctx, lasting context.Context) error {
 		if len(plan.Lanes) == 0 {
 			continue
 		}
+		lanes, rate := len(plan.Lanes), rateOf(plan.Lanes)
 		plan.Lanes = append(plan.Lanes, load.Lane{Lane: history.LaneControl, Rate: controlRate})
 		if err := s.startFrom(ctx, lasting, from, plan); err != nil {
 			return fmt.Errorf("start the load from %s: %w", from, err)
 		}
-		s.Say("sending %s a second from %s on each of %s", prose.Count(Rate, "request"), from, prose.Count(len(plan.Lanes)-1, "lane"))
+		s.Say("sending %g requests a second from %s, on %s", rate, from, prose.Count(lanes, "lane"))
 	}
 	return nil
+}
+
+// rateOf is the rate of some lanes together.
+func rateOf(lanes []load.Lane) (sum float64) {
+	for _, l := range lanes {
+		sum += l.Rate
+	}
+	return sum
 }
 
 // controlRate is that of the control lane, which never leaves its worker.
@@ -173,13 +213,14 @@ func (s *Session) startFrom(ctx, lasting context.Context, from history.LoadFrom,
 		}
 		workers, client = made, reaching
 	}
+	until := s.board.Now() + plan.Duration // or some milliseconds later
 	session, err := collect.Start(lasting, client, workers, plan, s.board)
 	if err != nil {
 		return err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.load = append(s.load, &loading{from: from, session: session})
+	s.load = append(s.load, &loading{from: from, session: session, until: until})
 	return nil
 }
 

@@ -63,6 +63,9 @@ func TestLoadFromOutside(t *testing.T) {
 	if unmarked.Load() > 0 || asked.Load() < 40 || asked.Load() > 200 { // two lanes, for four seconds or somewhat longer
 		t.Errorf("%d requests, %d of them unmarked", asked.Load(), unmarked.Load())
 	}
+	if !lines.has("sending 20 requests a second from outside, on 2 lanes") {
+		t.Errorf("said %q", lines.lines)
+	}
 	rows := 0
 	for r, err := range run.Requests() {
 		if err != nil {
@@ -114,6 +117,17 @@ func TestLoadYields(t *testing.T) {
 	}
 }
 
+// A load that has lasted as long as one may did not yield to anybody.
+func TestWhyALoadEnds(t *testing.T) {
+	l := loading{until: time.Hour}
+	if why := l.why(time.Hour - 1); !strings.Contains(why, "status 429") {
+		t.Errorf("before its time: %s", why)
+	}
+	if why := l.why(time.Hour); !strings.Contains(why, "the longest time") || strings.Contains(why, "429") {
+		t.Errorf("at its time: %s", why)
+	}
+}
+
 // Where requests fail before anything is done, the command is not run: it would show nothing, and make things worse.
 func TestNothingIsDoneToWhatIsBroken(t *testing.T) {
 	s := newStaging(t)
@@ -124,6 +138,29 @@ func TestNothingIsDoneToWhatIsBroken(t *testing.T) {
 	file, err := Record(t.Context(), o, func(context.Context, *Session) error { ran = true; return nil })
 	if err == nil || !strings.Contains(err.Error(), "before anything was done") || ran || file.Scenarios[0].Error == "" {
 		t.Errorf("ran %t, %v, %+v", ran, err, file.Scenarios)
+	}
+}
+
+// A Service that is misspelt, or whose namespace is not recorded, is refused at once. Its requests would show nothing.
+func TestAServiceThatIsNotThere(t *testing.T) {
+	s := newStaging(t)
+	url := s.shop(t, func(http.ResponseWriter, *http.Request) {})
+	for service, want := range map[string]string{"shop/wbe": "look at Service shop/wbe", "other/web": "its namespace is not recorded", "shop/web": ""} {
+		o, _ := s.options(t)
+		o.Before, o.Settled, o.Probes, o.Behind = time.Second, time.Second, []apptest.Probe{apptest.OfURL(url, 0)}, []string{service}
+		ran := false
+		_, err := Record(t.Context(), o, func(context.Context, *Session) error { ran = true; return nil })
+		if ran != (want == "") || (err != nil) != (want != "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: ran %t, %v; want %q", service, ran, err, want)
+		}
+	}
+}
+
+// What a probe says is behind a proxy is in the namespace of the proxy.
+func TestFurtherBehind(t *testing.T) {
+	p := apptest.Probe{Behind: []string{"app", "proxy"}}
+	if got := strings.Join(furtherBehind(p, []string{"a/proxy", "b/proxy"}), " "); got != "a/app b/app" {
+		t.Errorf("got %s", got)
 	}
 }
 

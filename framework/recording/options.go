@@ -3,6 +3,7 @@ package recording
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/holdfast-ha/holdfast/clusters/existing"
@@ -103,6 +104,16 @@ func CheckProbes(probes []apptest.Probe) error {
 		}
 		if len(p.Request.FromSecret) > 0 {
 			return fmt.Errorf("probe %s: its header comes from a Secret, which holdfast does not read: give the probe another way to be let in", p.Name)
+		}
+	}
+	return nil
+}
+
+// CheckBehind returns an error for Services that are not named as Behind wants them.
+func CheckBehind(services []string) error {
+	for _, s := range services {
+		if namespace, name, is := strings.Cut(s, "/"); !is || namespace == "" || name == "" || strings.Contains(name, "/") {
+			return fmt.Errorf("--behind %s: want NAMESPACE/NAME of a Service", s)
 		}
 	}
 	return nil

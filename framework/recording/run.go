@@ -100,7 +100,7 @@ func reading(a *existing.Access) *rest.Config {
 // record is what happens, from the first list to the last. The record is closed in the end, whatever happened, and has the error.
 func (s *Session) record(ctx context.Context, body Body) error {
 	err := s.play(ctx, body)
-	if err != nil && ctx.Err() == nil {
+	if failed := (CommandError{}); err != nil && ctx.Err() == nil && !errors.As(err, &failed) { // how a command ended is in its step, and weakens no evidence
 		err = errors.Join(err, s.board.Append(history.Event{T: s.board.Now(), Trouble: &history.Trouble{What: err.Error()}}))
 	}
 	return errors.Join(err, s.close(ctx))

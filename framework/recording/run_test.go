@@ -259,6 +259,30 @@ func TestABodyThatFails(t *testing.T) {
 	}
 }
 
+// A command that fails is an error of its own. The record is as good as if it had succeeded.
+func TestACommandThatFailsIsNoTroubleOfTheRecord(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStaging(t)
+		o, _ := s.options(t)
+		o.Command = []string{"./upgrade.sh"}
+		file, err := Record(t.Context(), o, func(ctx context.Context, session *Session) error {
+			return session.Step(history.Step{What: history.CommandStep}, func() error {
+				return errors.Join(s.deletePod(ctx), CommandError{errors.New("upgrade.sh: exit status 1")})
+			})
+		})
+		if failed := (CommandError{}); !errors.As(err, &failed) || file.Outcome == "" {
+			t.Errorf("outcome %q, %v", file.Outcome, err)
+		}
+		run := recorded(t, o)
+		if troubles := run.Troubles(); len(troubles) > 0 {
+			t.Errorf("trouble: %+v", troubles[0].Trouble)
+		}
+		if steps := run.Steps(); len(steps) != 1 || steps[0].Error != "upgrade.sh: exit status 1" {
+			t.Errorf("steps %+v", steps)
+		}
+	})
+}
+
 // An API server that is away for two minutes is a gap, and the recording goes on.
 func TestAnAPIServerThatIsAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

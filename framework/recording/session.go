@@ -13,6 +13,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/clusters/existing"
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/load"
 	"github.com/holdfast-ha/holdfast/framework/load/collect"
 	"github.com/holdfast-ha/holdfast/framework/observe"
 	"github.com/holdfast-ha/holdfast/framework/poll"
@@ -139,5 +140,14 @@ func (s *Session) Settle(ctx context.Context, limit time.Duration) error {
 type loading struct {
 	from    history.LoadFrom
 	session *collect.Session
-	stopped bool // the user was told that it ended early
+	until   history.Offset // when it ends by itself
+	stopped bool           // the user was told that it ended early
+}
+
+// why is why a load ended that nobody has stopped.
+func (l *loading) why(now history.Offset) string {
+	if now >= l.until {
+		return fmt.Sprintf("the load ended after %s, which is the longest time that requests are sent", load.MaxDuration)
+	}
+	return "the load stopped: a server answered with status 429, which says that there are too many requests; name a lower rate with --rate"
 }

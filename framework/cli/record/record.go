@@ -147,12 +147,7 @@ func (f *flags) validate(command []string) error {
 	if err := f.validateLoad(); err != nil {
 		return err
 	}
-	for _, s := range f.behind {
-		if strings.Count(s, "/") != 1 {
-			return fmt.Errorf("--behind %s: want NAMESPACE/NAME of a Service", s)
-		}
-	}
-	return nil
+	return recording.CheckBehind(f.behind)
 }
 
 // validateLoad returns an error for load that cannot be sent. To make its workers is a write, for which the cluster must be named.
@@ -312,11 +307,22 @@ func (f *flags) again(command []string) string {
 			words = append(words, one.flag, one.value)
 		}
 	}
+	if f.rate != recording.Rate {
+		words = append(words, "--rate", fmt.Sprint(f.rate))
+	}
 	if f.from != string(history.LoadOutside) {
 		words = append(words, "--load", f.from, "--image", f.image)
 	}
-	if f.span > 0 {
-		words = append(words, "--for", f.span.String())
+	if f.workers != 1 {
+		words = append(words, "--load-workers", fmt.Sprint(f.workers))
+	}
+	for _, one := range []struct {
+		flag       string
+		set, usual time.Duration
+	}{{"--for", f.span, 0}, {"--before", f.before, recording.DefaultBefore}, {"--recover", f.recover, recording.DefaultRecover}, {"--settled", f.settled, recording.DefaultSettled}} {
+		if one.set != one.usual {
+			words = append(words, one.flag, one.set.String())
+		}
 	}
 	if len(command) > 0 {
 		words = append(append(words, "--"), command...)

@@ -49,6 +49,7 @@ contexts: [{name: prod, context: {cluster: c, user: u}}]}`
 		"--rate 0 --url http://web/":                     "want requests a second",
 		"--behind shop/web":                              "no requests are sent",
 		"--behind web --url http://web/":                 "want NAMESPACE/NAME",
+		"--behind /web --url http://web/":                "want NAMESPACE/NAME",
 		"--url nonsense":                                 "is no URL",
 		"--probes none.yaml":                             "none.yaml",
 		"--load sideways --url http://web/":              "want outside, inside or both",
@@ -81,6 +82,8 @@ func TestAgain(t *testing.T) {
 		"--context staging -n b -n a -- kubectl rollout restart": "holdfast record --context staging -n b -n a -- kubectl rollout restart",
 		"-A --for 24h":                      "holdfast record -A --for 24h0m0s",
 		"--url http://a/?x=1 -- sh -c exit": "holdfast record --url 'http://a/?x=1' -- sh -c exit",
+		"--url http://a/ --rate 2.5 --before 1m --recover 2m --settled 40s":                      "holdfast record --url http://a/ --rate 2.5 --before 1m0s --recover 2m0s --settled 40s",
+		"--context c --url http://a/ --load both --image reg/hf:1 --load-workers 3 --behind b/a": "holdfast record --context c --url http://a/ --behind b/a --load both --image reg/hf:1 --load-workers 3",
 	} {
 		f = flags{cluster: terminal.ClusterFlags()}
 		parsed := &cobra.Command{Use: cmd.Use}

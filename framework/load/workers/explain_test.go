@@ -135,10 +135,10 @@ func TestTheMissingPolicy(t *testing.T) {
 func TestWhyIsNotKnown(t *testing.T) {
 	no := &collect.UnreachedError{Workers: 1, All: unreached(history.Unreachable)}
 	for want, objects := range map[string][]runtime.Object{
-		`why is not known: no Service of ["shop"] has the address 10.96.0.7:80`: nil,
-		"why is not known: Service shop/shop has no pod":                        {shop()[0]},
-		"why is not known: there is no load worker":                             {shop()[0], shop()[1]},
-		"why is not known: read the labels of namespace":                        {shop()[0], shop()[1], shop()[2]},
+		"why is not known: no Service of namespace shop has the address 10.96.0.7:80": nil,
+		"why is not known: no pod is behind Service shop/shop":                        {shop()[0]},
+		"why is not known: there is no load worker":                                   {shop()[0], shop()[1]},
+		"why is not known: read the labels of namespace":                              {shop()[0], shop()[1], shop()[2]},
 	} {
 		err := podsOf(fake.NewClientset(objects...)).Explain(t.Context(), nil, no, "shop")
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -150,6 +150,22 @@ func TestWhyIsNotKnown(t *testing.T) {
 	}
 	if err := podsOf(fake.NewClientset()).Explain(t.Context(), nil, nil, "shop"); err != nil {
 		t.Errorf("nothing broke: %v", err)
+	}
+}
+
+// A probe of a recording has the name of a Service rather than its address, and all namespaces may be recorded.
+func TestTheMissingPolicyForANamedService(t *testing.T) {
+	client := fake.NewClientset(shop()...)
+	if err := client.Tracker().Add(parsed(t, "shop", "deny", "podSelector: {}\npolicyTypes: [Ingress]")); err != nil {
+		t.Fatal(err)
+	}
+	for _, target := range []string{"http://shop.shop/cart", "http://shop.shop.svc.cluster.local/"} {
+		u := unreached(history.TimeoutConnect)
+		u[0].Target = target
+		err := podsOf(client).Explain(t.Context(), nil, &collect.UnreachedError{Workers: 1, All: u})
+		if err == nil || !strings.Contains(err.Error(), "namespace shop denies it: no NetworkPolicy among those that apply (deny)") {
+			t.Errorf("%s: %v", target, err)
+		}
 	}
 }
 

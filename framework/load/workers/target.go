@@ -6,11 +6,14 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/holdfast-ha/holdfast/framework/prose"
 )
 
 // target is what is behind the address of a Service, as one of its pods is seen by policies.
@@ -21,7 +24,7 @@ type target struct {
 	number  int32 // of the pod's port
 }
 
-// targetOf finds what is behind a URL with a cluster IP, among the Services of some namespaces.
+// targetOf finds what is behind a URL with a Service's cluster IP or name, among the Services of some namespaces, or of all if none is named.
 func (p Pods) targetOf(ctx context.Context, address string, namespaces []string) (t target, err error) {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -31,6 +34,9 @@ func (p Pods) targetOf(ctx context.Context, address string, namespaces []string)
 	if err != nil {
 		return t, fmt.Errorf("%s has no port: %w", address, err)
 	}
+	if len(namespaces) == 0 {
+		namespaces = []string{metav1.NamespaceAll}
+	}
 	for _, namespace := range namespaces {
 		list, err := p.Client.CoreV1().Services(namespace).List(ctx, metav1.ListOptions{})
 		if err != nil {
@@ -38,13 +44,26 @@ func (p Pods) targetOf(ctx context.Context, address string, namespaces []string)
 		}
 		for _, s := range list.Items {
 			at := slices.IndexFunc(s.Spec.Ports, func(q corev1.ServicePort) bool { return q.Port == int32(port) })
-			if s.Spec.ClusterIP == u.Hostname() && at >= 0 {
+			if at >= 0 && isOf(s, u.Hostname()) {
 				t.service, t.port = s, s.Spec.Ports[at]
 				return t, p.findPod(ctx, &t)
 			}
 		}
 	}
-	return t, fmt.Errorf("no Service of %q has the address %s", namespaces, u.Host)
+	return t, fmt.Errorf("no Service of %s has the address %s", within(namespaces), u.Host)
+}
+
+func within(namespaces []string) string {
+	if slices.Contains(namespaces, metav1.NamespaceAll) {
+		return "any namespace"
+	}
+	return "namespace " + prose.List(namespaces)
+}
+
+// isOf reports whether a host is the cluster IP of a Service, or its name in the cluster.
+func isOf(s corev1.Service, host string) bool {
+	name := s.Name + "." + s.Namespace
+	return host == s.Spec.ClusterIP || host == name || host == name+".svc" || strings.HasPrefix(host, name+".svc.")
 }
 
 // portOf is the port of a URL, or that of its scheme.
@@ -66,7 +85,7 @@ func (p Pods) findPod(ctx context.Context, t *target) error {
 		return fmt.Errorf("list the pods of Service %s/%s: %w", t.service.Namespace, t.service.Name, err)
 	}
 	if len(list.Items) == 0 || len(t.service.Spec.Selector) == 0 {
-		return fmt.Errorf("Service %s/%s has no pod", t.service.Namespace, t.service.Name)
+		return fmt.Errorf("no pod is behind Service %s/%s", t.service.Namespace, t.service.Name)
 	}
 	t.pod = list.Items[0]
 	t.number = t.port.Port

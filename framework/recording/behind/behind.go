@@ -5,10 +5,12 @@
 package behind
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -83,6 +85,7 @@ func (f *Finder) Find(ctx context.Context, raw string) (services []string, note 
 	if err != nil {
 		return nil, "", err
 	}
+	u.Path = cmp.Or(u.Path, "/") // as a client sends it
 	var unread []string
 	for _, find := range []func(context.Context, *url.URL) ([]string, error){f.byService, f.byIngress, f.byRoute} {
 		found, err := find(ctx, u)
@@ -152,38 +155,113 @@ func (f *Finder) onNode(ctx context.Context, s *corev1.Service, u *url.URL) bool
 	return slices.Contains(nodes, u.Hostname())
 }
 
-// byIngress finds the Services to which Ingresses send the requests of a host and a path.
+// byIngress finds the Services to which Ingresses send the requests of a host and a path. A controller joins the rules of all its Ingresses: a
+// longer path in one takes the requests from a shorter one in another.
 func (f *Finder) byIngress(ctx context.Context, u *url.URL) (found []string, err error) {
+	byClass := make(map[string]*longest)
 	for _, namespace := range f.namespaces {
-		list, err := f.client.NetworkingV1().Ingresses(namespace).List(ctx, metav1.ListOptions{})
-		if err != nil {
-			return found, err
+		list, listErr := f.client.NetworkingV1().Ingresses(namespace).List(ctx, metav1.ListOptions{})
+		if listErr != nil {
+			err = listErr
+			break
 		}
 		for i := range list.Items {
-			found = append(found, ofIngress(&list.Items[i], u)...)
+			in := &list.Items[i]
+			class := classOf(in)
+			if byClass[class] == nil {
+				byClass[class] = &longest{}
+			}
+			ofIngress(in, u, byClass[class])
 		}
 	}
-	return found, nil
+	for _, l := range byClass {
+		found = append(found, l.services...)
+	}
+	return found, err
 }
 
-// ofIngress are the backends of the rules that fit best: those with the longest path.
-func ofIngress(in *networkingv1.Ingress, u *url.URL) (found []string) {
-	best := -1
+// classOf names the controller that an Ingress is for.
+func classOf(in *networkingv1.Ingress) string {
+	if in.Spec.IngressClassName != nil {
+		return *in.Spec.IngressClassName
+	}
+	return in.Annotations["kubernetes.io/ingress.class"] // which older manifests have
+}
+
+// longest are the Services of the rules that fit best: those for the host itself come before those for any host below a domain, and then those
+// with the longest path.
+type longest struct {
+	rank     rank
+	services []string
+}
+
+// rank says how well a rule fits; the zero value: there is no rule.
+type rank struct {
+	host int // 2: the host itself, 1: any below a domain
+	path int // how long the path is, doubled, and one more for an exact one
+}
+
+func (r rank) compare(other rank) int {
+	return cmp.Or(cmp.Compare(r.host, other.host), cmp.Compare(r.path, other.path))
+}
+
+func rankOf(sameHost bool, path string, exactPath bool) (r rank) {
+	r = rank{host: 1, path: 2 * len(path)}
+	if sameHost {
+		r.host = 2
+	}
+	if exactPath {
+		r.path++
+	}
+	return r
+}
+
+// take takes in the Services of a rule that fits. One that leads to no Service still takes the requests.
+func (l *longest) take(r rank, services ...string) {
+	switch better := r.compare(l.rank); {
+	case better < 0:
+		return
+	case better > 0:
+		l.rank, l.services = r, nil
+	}
+	l.services = append(l.services, services...)
+}
+
+// ofIngress takes in the backends of an Ingress.
+func ofIngress(in *networkingv1.Ingress, u *url.URL, into *longest) {
 	for _, rule := range in.Spec.Rules {
 		if !sameHost(rule.Host, u.Hostname()) || rule.HTTP == nil {
 			continue
 		}
 		for _, p := range rule.HTTP.Paths {
-			if p.Backend.Service == nil || !below(p.Path, u.Path) || len(p.Path) < best {
+			if !fits(p, u.Path) {
 				continue
 			}
-			if len(p.Path) > best {
-				best, found = len(p.Path), nil
+			var services []string
+			if s := p.Backend.Service; s != nil {
+				services = append(services, in.Namespace+"/"+s.Name)
 			}
-			found = append(found, in.Namespace+"/"+p.Backend.Service.Name)
+			into.take(rankOf(rule.Host == u.Hostname(), p.Path, exact(p)), services...)
 		}
 	}
-	return found
+}
+
+// fits reports whether a rule is for a path. What a path means that is neither a prefix nor exact is the controller's own: most take it for a
+// regular expression, if it looks like one.
+func fits(rule networkingv1.HTTPIngressPath, path string) bool {
+	own := rule.PathType == nil || *rule.PathType == networkingv1.PathTypeImplementationSpecific
+	switch {
+	case exact(rule):
+		return rule.Path == path
+	case own && strings.ContainsAny(rule.Path, `*+?()[]|^$\`):
+		pattern, err := regexp.Compile("^" + rule.Path)
+		return err == nil && pattern.MatchString(path)
+	}
+	return below(rule.Path, path)
+}
+
+func exact(rule networkingv1.HTTPIngressPath) bool {
+	return rule.PathType != nil && *rule.PathType == networkingv1.PathTypeExact
 }
 
 // sameHost reports whether a rule is for a host. A rule without a host would be for any, also for those of other clusters.
