@@ -172,18 +172,18 @@ func TestPodsAreRestricted(t *testing.T) {
 			pods++
 			c, all := spec.Containers[0], spec.SecurityContext
 			checks := map[string]bool{
-				"one container":           len(spec.Containers) == 1 && len(spec.InitContainers) == 0,
-				"unprivileged user":       *all.RunAsNonRoot && *all.RunAsUser != 0,
-				"seccomp":                 all.SeccompProfile.Type == corev1.SeccompProfileTypeRuntimeDefault,
-				"no escalation":           !*c.SecurityContext.AllowPrivilegeEscalation,
-				"no capabilities":         cmp.Equal(c.SecurityContext.Capabilities, &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}}),
-				"read-only root":          *c.SecurityContext.ReadOnlyRootFilesystem,
-				"nothing of the node":     !slices.ContainsFunc(spec.Volumes, foreign) && !spec.HostNetwork && !spec.HostPID && !spec.HostIPC,
-				"no host ports":           c.Ports[0].HostPort == 0,
-				"never pulled":            (c.ImagePullPolicy == corev1.PullNever || name == "healer-everything") && c.Image == place.Image,
-				"no service links":        !*spec.EnableServiceLinks,
-				"token only if need be":   *spec.AutomountServiceAccountToken == (spec.ServiceAccountName != ""),
-				"token only for some":     spec.ServiceAccountName == "" || c.Name == ComponentGateway || c.Name == ComponentHealer,
+				"one container":         len(spec.Containers) == 1 && len(spec.InitContainers) == 0,
+				"unprivileged user":     *all.RunAsNonRoot && *all.RunAsUser != 0,
+				"seccomp":               all.SeccompProfile.Type == corev1.SeccompProfileTypeRuntimeDefault,
+				"no escalation":         !*c.SecurityContext.AllowPrivilegeEscalation,
+				"no capabilities":       cmp.Equal(c.SecurityContext.Capabilities, &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}}),
+				"read-only root":        *c.SecurityContext.ReadOnlyRootFilesystem,
+				"nothing of the node":   !slices.ContainsFunc(spec.Volumes, foreign) && !spec.HostNetwork && !spec.HostPID && !spec.HostIPC,
+				"no host ports":         c.Ports[0].HostPort == 0,
+				"never pulled":          (c.ImagePullPolicy == corev1.PullNever || name == "healer-everything") && c.Image == place.Image,
+				"no service links":      !*spec.EnableServiceLinks,
+				"token only if need be": *spec.AutomountServiceAccountToken == (spec.ServiceAccountName != ""),
+				"token only for some":   spec.ServiceAccountName == "" || c.Name == ComponentGateway || c.Name == ComponentHealer,
 			}
 			for what, ok := range checks {
 				if !ok {

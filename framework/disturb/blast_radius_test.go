@@ -73,14 +73,14 @@ func TestBlastRadius(t *testing.T) {
 			w.allow()
 		}, reason: "its namespace is Kubernetes' own"},
 		"a workload of kube-system": {faults: "delete-pod rollout", change: func(w *world) {
-			w.Namespaces[0].Name, w.Request.Namespace = "kube-system", "kube-system"
+			w.Namespaces[0].Name, w.Namespace = "kube-system", "kube-system"
 			d := w.deploy("kube-system", "dns", "w1", "w2", "w3")
 			w.Workloads = []Object{{Kind: d.Kind, Name: "dns"}}
 			w.Workloads[0].Kind = KindDeployment
 			w.allow()
 		}, reason: "its namespace is Kubernetes' own"},
 		"a workload of holdfast's": {faults: "delete-pod", change: func(w *world) {
-			w.Namespaces[0].Name, w.Request.Namespace = "holdfast", "holdfast"
+			w.Namespaces[0].Name, w.Namespace = "holdfast", "holdfast"
 			w.deploy("holdfast", "dns", "w1", "w2", "w3")
 			w.Workloads = []Object{{Kind: KindDeployment, Name: "dns"}}
 			w.allow()

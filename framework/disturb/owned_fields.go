@@ -1,7 +1,6 @@
 package disturb
 
 import (
-	"bytes"
 	"fmt"
 	"maps"
 	"slices"
@@ -87,7 +86,7 @@ func (s *sight) managed(w *Workload, field string) {
 		if m.FieldsV1 == nil {
 			continue
 		}
-		if err := set.FromJSON(bytes.NewReader(m.FieldsV1.Raw)); err != nil {
+		if err := set.FromJSON(m.FieldsV1.GetRawReader()); err != nil {
 			s.refuse(w.Object, "see its managedFields", "who owns %s is not known: %s", field, err)
 			continue
 		}

@@ -118,7 +118,7 @@ func owned1(kind, name string, uid types.UID) []metav1.OwnerReference {
 }
 
 func managedBy(manager, fields string) metav1.ManagedFieldsEntry {
-	return metav1.ManagedFieldsEntry{Manager: manager, Operation: metav1.ManagedFieldsOperationUpdate, FieldsType: "FieldsV1", FieldsV1: &metav1.FieldsV1{Raw: []byte(fields)}}
+	return metav1.ManagedFieldsEntry{Manager: manager, Operation: metav1.ManagedFieldsOperationUpdate, FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(fields)}
 }
 
 func pod(namespace, name, node string, template corev1.PodTemplateSpec, owners []metav1.OwnerReference) corev1.Pod {

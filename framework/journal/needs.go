@@ -19,12 +19,12 @@ func (c Change) Needs() (do, undo []Permission) {
 	switch c.Action {
 	case Set:
 		do = may(o, "get", "patch")
-		for _, print := range touched(o, Set) {
+		for _, read := range touched(o, Set) { // for the fingerprint
 			verb := "get"
-			if print.Name == "" {
+			if read.Name == "" {
 				verb = "list"
 			}
-			do = append(do, Permission{verb, print})
+			do = append(do, Permission{verb, read})
 		}
 		if c.NoUndo == "" {
 			undo = may(o, "get", "patch")

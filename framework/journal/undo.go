@@ -188,7 +188,7 @@ func (j *Journal) decide(e Entry, read *unstructured.Unstructured, lost error) (
 	}
 	now, index, err := field.Held(e.Field, ours, read)
 	if err != nil {
-		return Decision{State: Left, Why: fmt.Sprintf("somebody else has changed %s: %v", e.Object, err)}, nil //nolint:nilerr // the object has another form now
+		return Decision{State: Left, Why: fmt.Sprintf("somebody else has changed %s: %v", e.Object, err)}, nil // the object has another form now
 	}
 	d.index, d.now = index, now
 	path, list := field.IsElement(e.Field)

@@ -187,7 +187,6 @@ type cut struct {
 	mu     sync.Mutex
 	asked  int
 	killed string // the request at which it was
-	late   func()
 }
 
 type cutHow string

@@ -81,7 +81,7 @@ func Command() *cobra.Command {
 			if f.output != "text" && f.output != "json" {
 				return exit.Usage(fmt.Errorf("output %q: want text or json", f.output))
 			}
-			if err := f.Choice.Running(args); err != nil {
+			if err := f.Running(args); err != nil {
 				return exit.Usage(err)
 			}
 			return f.run(cmd)
@@ -89,7 +89,7 @@ func Command() *cobra.Command {
 	}
 	set := cmd.Flags()
 	f.cluster.Add(set)
-	f.Choice.RunningFlags(set)
+	f.RunningFlags(set)
 	set.StringVarP(&f.output, "output", "o", "text", "text or json")
 	set.Uint64Var(&f.seed, "seed", 0, "of the choice among several pods or nodes that a fault can be done to")
 	return cmd

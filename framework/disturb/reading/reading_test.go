@@ -61,7 +61,7 @@ func newStaging(t *testing.T, faults ...string) *staging {
 		Status:     appsv1.DeploymentStatus{Replicas: 3, UpdatedReplicas: 3, ReadyReplicas: 3, AvailableReplicas: 3},
 	}
 	deployment.ManagedFields = []metav1.ManagedFieldsEntry{{
-		Manager: "kubectl-create", FieldsType: "FieldsV1", FieldsV1: &metav1.FieldsV1{Raw: []byte(`{"f:spec":{"f:replicas":{}}}`)},
+		Manager: "kubectl-create", FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(`{"f:spec":{"f:replicas":{}}}`),
 	}}
 	set := &appsv1.ReplicaSet{ObjectMeta: named(shop, "web-1"), Spec: appsv1.ReplicaSetSpec{Replicas: new(int32(3)), Template: template}}
 	set.OwnerReferences = ownedBy("Deployment", "web", deployment.UID)

@@ -30,7 +30,7 @@ func (d Document) Text(out io.Writer) error {
 
 type text struct{ strings.Builder }
 
-func (t *text) line(format string, args ...any) { fmt.Fprintf(t, format+"\n", args...) }
+func (t *text) line(format string, args ...any) { _, _ = fmt.Fprintf(t, format+"\n", args...) }
 
 func (t *text) cluster(d Document) {
 	c := d.Cluster

@@ -1,7 +1,6 @@
 package field
 
 import (
-	"bytes"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,7 +30,7 @@ func Owners(o *unstructured.Unstructured, path []string) []Owner {
 			continue
 		}
 		set := &fieldpath.Set{}
-		if set.FromJSON(bytes.NewReader(m.FieldsV1.Raw)) == nil {
+		if set.FromJSON(m.FieldsV1.GetRawReader()) == nil {
 			all = append(all, managed{m, set})
 		}
 	}

@@ -51,7 +51,7 @@ func Run(ctx context.Context, o Options) error {
 	for {
 		err := h.look(ctx)
 		if ctx.Err() != nil {
-			return nil //nolint:nilerr // it was told to end
+			return nil // it was told to end
 		}
 		if err != nil {
 			slog.Warn("look at the journals", "error", err)
