@@ -3,6 +3,7 @@ package existing
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -200,11 +201,8 @@ func quantity(n int, what string) string {
 // counted is "3 v1.36.3, 1 v1.37.0".
 func counted(count map[string]int) string {
 	var all []string
-	for what, n := range count {
-		all = append(all, fmt.Sprintf("%d %s", n, what))
+	for _, what := range slices.Sorted(maps.Keys(count)) {
+		all = append(all, fmt.Sprintf("%d %s", count[what], what))
 	}
-	slices.SortFunc(all, func(a, b string) int {
-		return strings.Compare(a[strings.Index(a, " "):], b[strings.Index(b, " "):])
-	})
 	return strings.Join(all, ", ")
 }

@@ -83,7 +83,7 @@ func (f auditFlags) emitPolicy(out io.Writer) error { return printed(out)(audit.
 
 func (f auditFlags) emitPatrol(out io.Writer) error {
 	return printed(out)(emit.Patrol(emit.Options{
-		Namespace: f.patrolFlags.namespace, Image: f.image, Scope: f.scope, Every: f.every, Events: f.events, MostSeries: f.mostSeries,
+		Namespace: f.namespace, Image: f.image, Scope: f.scope, Every: f.every, Events: f.events, MostSeries: f.mostSeries,
 		Plain: f.plain, Alerts: f.alerts,
 	}))
 }

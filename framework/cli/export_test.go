@@ -46,7 +46,7 @@ func TestExport(t *testing.T) {
 		"one --lane stream":    {exit.Failed, "it has no requests of lane stream"},
 		"one --format parquet": {exit.BadUsage, `format "parquet": want one of csv, vegeta, vegeta-csv, vegeta-json`},
 		"killed":               {exit.Held, "chaos/a: the record is incomplete: "},
-		"newer":                {exit.Failed, "is of format 99, and this holdfast reads formats up to 1: use a newer one"},
+		"newer":                {exit.Failed, "is of format 99, and this holdfast reads formats up to 2: use a newer one"},
 		"empty":                {exit.Failed, "there is no record in it; give a run's folder, such as artifacts/latest"},
 		"missing":              {exit.Failed, "DIR/missing"},
 	} {

@@ -119,7 +119,7 @@ var recordingAttacks = []recordingAttack{
 		at := shownIn(b)[0].From
 		return still(b, at, at+1200*ms)
 	}, onlyUnknown},
-	{"the victims had answered nothing before", aboutRequests, func(b *ht.Builder) bool { return nobodyAnswers(b) }, onlyUnknown},
+	{"the victims had answered nothing before", aboutRequests, nobodyAnswers, onlyUnknown},
 	{"a second of rows is gone, and every count agrees", aboutRequests, func(b *ht.Builder) bool {
 		at := shownIn(b)[0].Seen
 		materialise(b)

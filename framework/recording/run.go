@@ -59,7 +59,7 @@ func RecordKnown(ctx context.Context, o Options, survey Survey, body Body) (hist
 	done()
 	result := &file.Scenarios[0]
 	result.Took = time.Since(began)
-	return s.finish(ctx, file, err)
+	return s.finish(file, err)
 }
 
 // open connects to the cluster, and begins the record.
@@ -127,7 +127,7 @@ func (s *Session) play(ctx context.Context, body Body) (err error) {
 		return err
 	}
 	if err := poll.Pass(ctx, s.options.Before); err != nil {
-		return nil //nolint:nilerr // a signal ends a recording like everything else
+		return nil // a signal ends a recording like everything else
 	}
 	if len(s.options.Command) > 0 || s.options.Disturbs {
 		if err := s.Undisturbed(); err != nil {
@@ -196,7 +196,7 @@ func (s *Session) close(ctx context.Context) error {
 }
 
 // finish judges the record, and writes run.json.
-func (s *Session) finish(ctx context.Context, file history.RunFile, recordErr error) (history.RunFile, error) {
+func (s *Session) finish(file history.RunFile, recordErr error) (history.RunFile, error) {
 	result := &file.Scenarios[0]
 	if recorded, err := history.Open(s.dir()); err != nil {
 		recordErr = errors.Join(recordErr, err)

@@ -34,29 +34,29 @@ import (
 // collect does the same with processes, on real connections.
 
 // answering is what a server does with a hit, which depends on the hit's number and on nothing else.
-type answering func(k uint64) (after time.Duration, err error, status int)
+type answering func(k uint64) (after time.Duration, status int, err error)
 
 // wellBehaved takes some milliseconds, and for one hit of a hundred some more.
-func wellBehaved(k uint64) (time.Duration, error, int) {
+func wellBehaved(k uint64) (time.Duration, int, error) {
 	after := time.Duration(k*2654435761%7_000_000) * time.Nanosecond
 	if k%100 == 37 {
 		after += time.Duration(k%300) * time.Millisecond / 4
 	}
-	return after, nil, http.StatusOK
+	return after, http.StatusOK, nil
 }
 
 // misbehaving also resets, refuses and rejects.
-func misbehaving(k uint64) (time.Duration, error, int) {
+func misbehaving(k uint64) (time.Duration, int, error) {
 	after, _, _ := wellBehaved(k)
 	switch {
 	case k%97 == 5:
-		return after, syscall.ECONNRESET, 0
+		return after, 0, syscall.ECONNRESET
 	case k%101 == 7:
-		return after, nil, http.StatusServiceUnavailable
+		return after, http.StatusServiceUnavailable, nil
 	case k%103 == 9:
-		return after, syscall.ECONNREFUSED, 0
+		return after, 0, syscall.ECONNREFUSED
 	}
-	return after, nil, http.StatusOK
+	return after, http.StatusOK, nil
 }
 
 // server answers as the sample backend does, with the pods of ht.Healthy.
@@ -67,7 +67,7 @@ func (a answering) server() http.RoundTripper {
 		if err != nil {
 			return nil, err
 		}
-		after, err, status := a(k)
+		after, status, err := a(k)
 		<-time.After(after)
 		if err != nil {
 			return nil, &net.OpError{Op: "read", Err: os.NewSyscallError("read", err)}

@@ -47,7 +47,7 @@ type cutter struct {
 func (c *cutter) take(e *history.Event) {
 	switch {
 	case e.Clock != nil, e.Share != nil, e.Resumed != nil:
-	case e.T >= c.to && !(since(e) < c.to):
+	case e.T >= c.to && since(e) >= c.to:
 		return
 	case e.T < c.from:
 		c.state.apply(e)

@@ -102,10 +102,10 @@ func (p *Part) finish() {
 	}
 	slices.SortFunc(p.Workloads, byName)
 	slices.SortFunc(p.Services, byName)
-	switch n := len(p.Workloads); {
-	case n == 0:
+	switch n := len(p.Workloads); n {
+	case 0:
 		p.Name = "pods of no workload in " + p.Name
-	case n == 1:
+	case 1:
 		p.Name = Name(p.Workloads[0])
 	default:
 		p.Name = Name(p.Workloads[0]) + " and " + prose.Count(n-1, "workload") + " beside it"

@@ -124,7 +124,7 @@ func (t *Stats) untold(told *history.LoadShare, lane history.LaneStart, d *verdi
 	if t.windows == 0 {
 		return // when the load ended is unknown, which is reported elsewhere
 	}
-	who, rows := told.Worker+" (load worker "+told.Share.String()+")", t.rowsOf(told.Worker, lane.Lane).rows
+	who, rows := told.Worker+" (load worker "+told.String()+")", t.rowsOf(told.Worker, lane.Lane).rows
 	due := told.Below(lane.DueBefore(t.To))
 	certain := told.Below(lane.DueBefore(t.To - t.shares.drift[told.Worker]))
 	switch {

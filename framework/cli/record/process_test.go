@@ -97,7 +97,7 @@ func TestRecordFromTheCommandLine(t *testing.T) {
 			t.Errorf("standard error lacks %q:\n%s", want, &said)
 		}
 	}
-	if len(reported.Scenarios) != 1 || reported.Scenarios[0].Name != "record/shop" || !strings.HasPrefix(reported.Reproduce, "holdfast record -- sh -c ") {
+	if len(reported.Scenarios) != 1 || reported.Scenarios[0].Name != "record/shop" || !strings.HasPrefix(reported.Reproduce, "holdfast record --before 1s --settled 1s -- sh -c ") {
 		t.Errorf("reported %+v", reported)
 	}
 	run, err := history.Open(filepath.Join("artifacts", history.LatestName, "record", "shop"))
