@@ -23,30 +23,41 @@ const (
 	ExpiresKey = "holdfast.dev/expires"
 )
 
-// Home creates a namespace for holdfast's own objects, unless it exists. One of that name that is not holdfast's is an error: it is not used.
+// Home creates a namespace for holdfast's own objects, unless it exists. One of that name that is not holdfast's is an error: it is not used. Where an
+// administrator has made it, nothing is written, not even in vain: audit logs have refused requests, too.
 func Home(ctx context.Context, client kubernetes.Interface, name string) error {
+	there, err := client.CoreV1().Namespaces().Get(ctx, name, metav1.GetOptions{})
+	if err == nil {
+		return usable(there)
+	}
+	if !apierrors.IsNotFound(err) && !apierrors.IsForbidden(err) {
+		return fmt.Errorf("read namespace %s: %w", name, err)
+	}
 	home := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{madeKey: "true"}, Labels: map[string]string{
 		labelPartOf:                                  partOf,
 		"pod-security.kubernetes.io/enforce":         "restricted",
 		"pod-security.kubernetes.io/enforce-version": "latest",
 	}}}
-	_, err := client.CoreV1().Namespaces().Create(ctx, home, metav1.CreateOptions{})
-	if err == nil {
-		return nil
-	}
-	if !apierrors.IsAlreadyExists(err) && !apierrors.IsForbidden(err) {
-		return fmt.Errorf("create namespace %s: %w", name, err)
-	}
-	there, lost := client.CoreV1().Namespaces().Get(ctx, name, metav1.GetOptions{})
+	_, refused := client.CoreV1().Namespaces().Create(ctx, home, metav1.CreateOptions{})
 	switch {
-	case lost != nil && apierrors.IsForbidden(err): // who may neither create nor read it was given it
+	case refused == nil, apierrors.IsForbidden(err) && apierrors.IsForbidden(refused): // who may neither read nor create it was given it
 		return nil
-	case lost != nil:
-		return fmt.Errorf("create namespace %s: %w", name, err)
-	case there.Labels[labelPartOf] != partOf:
-		return fmt.Errorf("namespace %s exists, and is not holdfast's: it has no label %s=%s", name, labelPartOf, partOf)
-	case there.Status.Phase == corev1.NamespaceTerminating:
-		return fmt.Errorf("namespace %s is being deleted: try again when it is gone", name)
+	case apierrors.IsAlreadyExists(refused) && apierrors.IsNotFound(err): // another process was faster
+		if there, err = client.CoreV1().Namespaces().Get(ctx, name, metav1.GetOptions{}); err == nil {
+			return usable(there)
+		}
+		return fmt.Errorf("read namespace %s: %w", name, err)
+	}
+	return fmt.Errorf("create namespace %s: %w", name, refused)
+}
+
+// usable returns an error for a namespace that is not holdfast's to use.
+func usable(n *corev1.Namespace) error {
+	switch {
+	case n.Labels[labelPartOf] != partOf:
+		return fmt.Errorf("namespace %s exists, and is not holdfast's: it has no label %s=%s", n.Name, labelPartOf, partOf)
+	case n.Status.Phase == corev1.NamespaceTerminating:
+		return fmt.Errorf("namespace %s is being deleted: try again when it is gone", n.Name)
 	}
 	return nil
 }

@@ -75,6 +75,11 @@ func FromFile(ctx context.Context, path string, w Where) (*Journal, error) {
 	if err != nil {
 		return nil, err
 	}
+	for _, e := range entries {
+		if err := e.genuine(); err != nil {
+			return nil, fmt.Errorf("%s: %s: %w", path, e, err)
+		}
+	}
 	cluster, err := clusterOf(ctx, w.Client)
 	if err != nil {
 		return nil, err

@@ -195,7 +195,13 @@ func (j *Journal) Unfinished() []Entry {
 func (j *Journal) entry(seq int) Entry {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return j.entries[seq-1]
+	return *j.numbered(seq)
+}
+
+// numbered is the entry of a number. A journal that was read may lack one: it was never written to the ConfigMap, and so its change was never made.
+// The caller holds the lock.
+func (j *Journal) numbered(seq int) *Entry {
+	return &j.entries[slices.IndexFunc(j.entries, func(e Entry) bool { return e.Seq == seq })]
 }
 
 // intend writes down a change before it is made, with the fingerprint of its object: first in the local file, then in the cluster. If either
@@ -236,7 +242,7 @@ func (j *Journal) intend(ctx context.Context, e Entry, lasts time.Duration) (Ent
 func (j *Journal) note(ctx context.Context, seq int, change func(*Entry)) (Entry, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	e := &j.entries[seq-1]
+	e := j.numbered(seq)
 	change(e)
 	var errs []error
 	if j.file != nil {

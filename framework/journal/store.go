@@ -233,6 +233,9 @@ func parse(c *corev1.ConfigMap) (h Header, entries []Entry, err error) {
 		if err := json.Unmarshal([]byte(c.Data[key]), &e); err != nil || e.key() != key {
 			return h, nil, fmt.Errorf("read the journal in %s: its key %s is no entry: %w", where, key, errors.Join(err, errNoEntry))
 		}
+		if err := e.genuine(); err != nil {
+			return h, nil, fmt.Errorf("read the journal in %s: its key %s: %w", where, key, err)
+		}
 		entries = append(entries, e)
 	}
 	return h, entries, nil
