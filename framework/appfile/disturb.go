@@ -21,7 +21,6 @@ type Disturb struct {
 	Window        *Window        `yaml:"window"`        // when it may be done; default: at any time
 	Neighbours    []string       `yaml:"neighbours"`    // namespaces whose pods may be evicted from a node that is drained
 	TrustRegistry bool           `yaml:"trustRegistry"` // images can be pulled again, so they need not be on another node
-	StopAt        *StopAt        `yaml:"stopAt"`        // when everything is undone at once
 	Before        string         `yaml:"before"`        // a command of the shell that runs on this machine before the first fault; if it fails, nothing is done
 	After         string         `yaml:"after"`         // a command of the shell that runs on this machine after the last fault was undone
 	NodeKill      *NodeKill      `yaml:"nodeKill"`      // how a node is taken away, for the fault node-kill
@@ -33,11 +32,6 @@ type Window struct {
 	From string   `yaml:"from"` // such as 09:00
 	To   string   `yaml:"to"`   // such as 16:30, later than from
 	Zone string   `yaml:"zone"` // such as Europe/Berlin; default: UTC
-}
-
-// StopAt is when everything is undone at once.
-type StopAt struct {
-	Failed *int `yaml:"failed"` // after so many failed requests; default: 50
 }
 
 // NodeKill are commands of the shell that run on this machine, with the name of the node in $NODE.
@@ -79,11 +73,6 @@ func (d Disturb) limits() (l disturb.Limits, err error) {
 	if d.Duration != nil {
 		if l.Duration = *d.Duration; l.Duration < disturb.MinDuration || l.Duration > disturb.MaxDuration {
 			errs = append(errs, fmt.Errorf("disturb.duration: %s: want %s to %s", l.Duration, disturb.MinDuration, disturb.MaxDuration))
-		}
-	}
-	if s := d.StopAt; s != nil && s.Failed != nil {
-		if l.StopAt = *s.Failed; l.StopAt < 1 {
-			errs = append(errs, fmt.Errorf("disturb.stopAt.failed: %d: want at least 1", l.StopAt))
 		}
 	}
 	if w := d.Window; w != nil {

@@ -25,7 +25,6 @@ disturb:
   window: {days: [Mon, Tue], from: "09:00", to: "16:30", zone: Europe/Berlin}
   neighbours: [mail]
   trustRegistry: true
-  stopAt: {failed: 7}
   before: ./tell.sh
   after: ./tell.sh --over
   nodeKill: {command: "halt $NODE", undo: "start $NODE"}
@@ -50,7 +49,7 @@ func TestDisturbance(t *testing.T) {
 	want := disturb.Request{
 		UID: "1f0c", Hook: disturb.Hook{Command: "halt $NODE", Undo: "start $NODE"},
 		Limits: disturb.Limits{
-			Pods: 2, Duration: 3 * time.Minute, Neighbours: []string{"mail"}, TrustRegistry: true, StopAt: 7,
+			Pods: 2, Duration: 3 * time.Minute, Neighbours: []string{"mail"}, TrustRegistry: true,
 			Window: &disturb.Window{Days: []string{"Mon", "Tue"}, From: "09:00", To: "16:30", Zone: "Europe/Berlin"},
 		},
 	}
@@ -62,13 +61,13 @@ func TestDisturbance(t *testing.T) {
 // A file that says nothing of it has the careful defaults.
 func TestDisturbanceDefaults(t *testing.T) {
 	const small = "apiVersion: holdfast.dev/v1alpha1\nkind: App\ncluster: {uid: 1f0c}\napp: {namespace: shop}\nprobes: [{url: \"http://web/\"}]\n"
-	for name, more := range map[string]string{"none": "", "empty": "disturb: {}\n", "an empty part": "disturb: {stopAt: {}}\n"} {
+	for name, more := range map[string]string{"none": "", "empty": "disturb: {}\n", "an empty part": "disturb: {nodeKill: {}}\n"} {
 		f, err := appfile.Read(write(t, small+more))
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
 		got, err := f.Disturbance()
-		want := disturb.Limits{Pods: 1, Duration: 5 * time.Minute, StopAt: 50}
+		want := disturb.Limits{Pods: 1, Duration: 5 * time.Minute}
 		if diff := cmp.Diff(want, got.Limits); err != nil || diff != "" || len(got.Faults) != 3 || got.Faults[0].OnNode {
 			t.Errorf("%s: %v, %d faults, (-want +got):\n%s", name, err, len(got.Faults), diff)
 		}
@@ -88,7 +87,6 @@ func TestDisturbanceRefuses(t *testing.T) {
 		"a typo in a duration": {"duration: 3m", "duration: 3 minutes", "disturb.duration: want a duration such as 2s"},
 		"a typo":               {"neighbours:", "neighbors:", "there is no field disturb.neighbors: did you mean neighbours?"},
 		"a typo in the key":    {"trustRegistry:", "trustregistry:", "there is no field disturb.trustregistry"},
-		"never stop":           {"failed: 7", "failed: 0", "disturb.stopAt.failed: 0: want at least 1"},
 		"an empty window":      {`window: {days: [Mon, Tue], from: "09:00", to: "16:30", zone: Europe/Berlin}`, "window: ", "disturb.window: want fields of its own"},
 		"no such day":          {"Mon, Tue", "Monday", `disturb.window: day "Monday"`},
 		"a number for a time":  {`from: "09:00"`, "from: 9", `disturb.window: from "9"`},

@@ -162,7 +162,7 @@ func TestSchema(t *testing.T) {
 			"faults[]":    faults(), "probes[].lanes[]": lanes(), "disturb.window.days[]": {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"},
 		},
 		required: map[string][]string{"": {"apiVersion", "kind", "app"}, "app.chart": {"path"}, "probes[].expect.json": {"path"}, "probes[].headers.*": {"fromSecret"},
-			"cluster": {"uid"}, "disturb.window": {"from", "to"}, "disturb.stopAt": {"failed"}, "disturb.nodeKill": {"command", "undo"}},
+			"cluster": {"uid"}, "disturb.window": {"from", "to"}, "disturb.nodeKill": {"command", "undo"}},
 	}
 	made := s.of(reflect.TypeFor[appfile.File](), "")
 	made["$schema"], made["title"] = "http://json-schema.org/draft-07/schema#", "holdfast.yaml"

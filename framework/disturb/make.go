@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/holdfast-ha/holdfast/framework/disturb/catalogue"
+	"github.com/holdfast-ha/holdfast/framework/prose"
 )
 
 // Make plans what would be done to a cluster. Of several pods or nodes that a fault can be done to, it takes one of which no rule refuses
@@ -78,7 +79,7 @@ func (v *view) best(r *Request, w *Workload, f catalogue.Fault) Step {
 	}
 	step := candidates[best]
 	if n := len(candidates) - 1; n > 0 && len(step.Refusals) > 0 {
-		step.Notes = append(step.Notes, fmt.Sprintf("each of %d others that it could be done to is refused as well", n))
+		step.Notes = append(step.Notes, fmt.Sprintf("it could be done to %s as well, and each is refused", prose.Count(n, "other")))
 	}
 	return step
 }

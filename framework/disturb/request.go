@@ -17,8 +17,6 @@ const (
 	MinDuration = 30 * time.Second
 	// GentleRate is how many requests a second each lane sends until the file says otherwise.
 	GentleRate = 10
-	// DefaultStopAt is after how many failed requests the faults are undone at once.
-	DefaultStopAt = 50
 )
 
 // Request is what the user asks for, by the command line and by the file.
@@ -49,7 +47,6 @@ type Limits struct {
 	Neighbours []string      // namespaces whose pods may be evicted with a node
 	// TrustRegistry says that images can be pulled again, so that a victim's image need not be on another node.
 	TrustRegistry bool
-	StopAt        int // failed requests, after which the faults are undone
 }
 
 // WithDefaults are the limits with their defaults.
@@ -59,9 +56,6 @@ func (l Limits) WithDefaults() Limits {
 	}
 	if l.Duration == 0 {
 		l.Duration = DefaultDuration
-	}
-	if l.StopAt == 0 {
-		l.StopAt = DefaultStopAt
 	}
 	return l
 }

@@ -35,7 +35,6 @@ type Snapshot struct {
 	StatefulSets []appsv1.StatefulSet
 	ReplicaSets  []appsv1.ReplicaSet
 	Budgets      []policyv1.PodDisruptionBudget
-	Services     []corev1.Service
 	// Autoscalers are HorizontalPodAutoscalers and ScaledObjects, and NodeScaling is what the cluster autoscaler is doing; empty: nothing.
 	Autoscalers []Autoscaler
 	NodeScaling string

@@ -4,6 +4,5 @@ package catalogue
 var Cordon = Fault{
 	Name:   "cordon",
 	Does:   "a node is cordoned, and its pods stay",
-	Undone: "the node is uncordoned",
 	OnNode: true, changes: closing(),
 }

@@ -4,7 +4,6 @@ package catalogue
 var DeletePod = Fault{
 	Name:     "delete-pod",
 	Does:     "the eviction of a pod",
-	Undone:   "nothing is to be undone: the controller of the pod makes another",
 	EndsPods: true, Evicts: true,
 	changes: evictions(App),
 }

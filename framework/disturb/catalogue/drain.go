@@ -9,7 +9,6 @@ const RunMark = "holdfast.dev/run"
 var Drain = Fault{
 	Name:     "drain",
 	Does:     "a node is cordoned and its pods are evicted",
-	Undone:   "the node is uncordoned",
 	EndsPods: true, Evicts: true, OnNode: true,
 	changes: append(evictions(App, Beside), closing()...),
 }

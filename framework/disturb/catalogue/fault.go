@@ -12,8 +12,8 @@ import (
 type Fault struct {
 	// Name is the fault's name in holdfast.yaml and after --faults.
 	Name string
-	// Does says what is done, and Undone how it is undone.
-	Does, Undone string
+	// Does says what is done.
+	Does string
 	// EndsPods: pods end, and their replacements must be able to start (rule 8).
 	EndsPods bool
 	// Evicts: pods are evicted, one by one and by the eviction API.

@@ -7,7 +7,6 @@ import "github.com/holdfast-ha/holdfast/framework/journal"
 var NodeKill = Fault{
 	Name:     "node-kill",
 	Does:     "the command disturb.nodeKill.command takes a node away",
-	Undone:   "the command disturb.nodeKill.undo brings the node back",
 	EndsPods: true, OnNode: true, ByHook: true,
 	changes: []journal.Change{Mark(some, some), journal.RunCommand([]string{some}, []string{some})},
 }

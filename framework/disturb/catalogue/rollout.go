@@ -14,7 +14,6 @@ const RestartedAt = "kubectl.kubernetes.io/restartedAt"
 var Rollout = Fault{
 	Name:     "rollout",
 	Does:     "a rolling update, as by kubectl rollout restart",
-	Undone:   "the annotation gets its former value, which is a rolling update back to the former template",
 	EndsPods: true,
 	Edits:    "spec.template.metadata.annotations." + RestartedAt,
 	changes:  restarts(),

@@ -6,7 +6,6 @@ import "github.com/holdfast-ha/holdfast/framework/journal"
 var Scale = Fault{
 	Name:     "scale",
 	Does:     "one replica more, then one less than before",
-	Undone:   "the number of replicas gets its former value",
 	EndsPods: true,
 	Edits:    "spec.replicas",
 	changes:  scales(),

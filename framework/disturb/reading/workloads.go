@@ -20,7 +20,6 @@ func (v *reading) workloads() {
 		list(v, "replicasets", n, v.Client.AppsV1().ReplicaSets(n), func(r *appsv1.ReplicaSet) { v.ReplicaSets = append(v.ReplicaSets, *r) })
 		list(v, "poddisruptionbudgets", n, v.Client.PolicyV1().PodDisruptionBudgets(n), func(b *policyv1.PodDisruptionBudget) { v.Budgets = append(v.Budgets, *b) })
 	}
-	list(v, "services", v.request.Namespace, v.Client.CoreV1().Services(v.request.Namespace), func(s *corev1.Service) { v.Services = append(v.Services, *s) })
 }
 
 // claims reads the volumes of the pods that may end.

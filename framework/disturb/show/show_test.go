@@ -29,7 +29,7 @@ func plan() disturb.Plan {
 				Object: w1, Does: "cordon", Field: "spec.unschedulable", Ours: []string{"true"}, Undo: "uncordon, if nobody else has set it since",
 				Needs: []string{"get nodes", "patch nodes"},
 			}},
-			Notes: []string{"each of 2 others that it could be done to is refused as well"},
+			Notes: []string{"it could be done to 2 others as well, and each is refused"},
 		}},
 		Own: []disturb.Own{
 			{Verb: "create", Resource: "leases", Namespace: "holdfast", For: "one run at a time"},
@@ -55,7 +55,7 @@ const steps = `1. cordon of Deployment shop/web on Node w1: a node is cordoned, 
     field: spec.unschedulable, from nothing to true
     undo:  uncordon, if nobody else has set it since
     needs: get nodes, patch nodes
-  note: each of 2 others that it could be done to is refused as well
+  note: it could be done to 2 others as well, and each is refused
 `
 
 const tail = `
