@@ -44,7 +44,6 @@ What may be done is said in holdfast.yaml:
     duration: 5m             # of each fault, which is then undone
     window: {days: [Tue], from: "09:00", to: "16:00", zone: Europe/Berlin}
     neighbours: [mail]       # namespaces whose pods may be evicted from a node that is drained
-    stopAt: {failed: 50}     # after so many failed requests everything is undone
 
 and by the owner of each workload, with a label on it or on its namespace:
 
