@@ -64,7 +64,7 @@ func (s *server) kill(t *testing.T, change func(*Holder)) {
 	s.put(l)
 }
 
-// A second run gets an error that names the holder and the time, and gets the cluster once the first run has released it.
+// Rule 18: a second run gets an error that names the holder and the time, and gets the cluster once the first run has released it.
 func TestTheSecondRunIsToldWhoseItIs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, client := newServer()
@@ -502,7 +502,7 @@ func TestARunThatSleptHasLostTheCluster(t *testing.T) {
 	})
 }
 
-// A namespace of somebody else's is neither used nor removed, and one that an administrator has made for holdfast stays.
+// Rule 16: a namespace of somebody else's is neither used nor removed, and one that an administrator has made for holdfast stays.
 func TestHome(t *testing.T) {
 	ctx := t.Context()
 	theirs := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "holdfast"}}

@@ -65,7 +65,7 @@ For itself, holdfast writes:
 note: no probe reaches Deployment queue, so nothing is done to it
 `
 
-// Everything that a reader must know is in the text: the cluster, each object with its field, undo and permission, each refusal with its rule, reason
+// Rule 2: everything that a reader must know is in the text: the cluster, each object with its field, undo and permission, each refusal with its rule, reason
 // and next step.
 func TestText(t *testing.T) {
 	for name, test := range map[string]struct {
