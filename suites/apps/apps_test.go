@@ -128,7 +128,7 @@ func tested(t *testing.T, args ...string) (results []runfolder.ScenarioResult, p
 
 // noticed reports whether the table says that the loss of a practice was noticed. One run without it may lose a few requests by chance, as the
 // scenario with it may: only the table compares the two.
-func noticed(t *testing.T, printed string, removed string) bool {
+func noticed(t *testing.T, printed, removed string) bool {
 	t.Helper()
 	for line := range strings.Lines(printed) {
 		if !strings.Contains(line, "│ "+removed+" ") {

@@ -36,7 +36,7 @@ type certifyFlags struct {
 	running                                                       runningFlags
 }
 
-// Command is `holdfast certify`.
+// Command is the command `holdfast certify`.
 func Command(version string) *cobra.Command {
 	var f certifyFlags
 	cmd := &cobra.Command{
@@ -52,7 +52,7 @@ what is deployed and asked for, as with holdfast test. The certificate names the
 
 With --context and --upgrade, a cluster that is there already is upgraded by that command, which is recorded as with holdfast record, while the
 requests of --url or of the probes of --app flow. Its steps, and what they did to the applications, are read from the record. What was not
-allowed to be tried before and after it is listed, and the certificate is partial.
+allowed to be tried before and after it is listed. The certificate is then partial at best, with exit code 5.
 
 The result is a certificate, for machines (certificate.json, certificate.yaml) and for people (certificate.html). 'holdfast diff'
 compares two certificates. The container runtime and the rest of the node image are not upgraded.
