@@ -15,6 +15,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	"sigs.k8s.io/yaml"
 
 	"github.com/holdfast-ha/holdfast/workloads/backend"
@@ -66,6 +67,15 @@ var goldens = map[string]interface{ Objects(Place) ([]Object, error) }{
 		Health:    Health{Every: time.Second, Timeout: time.Second, UnhealthyAfter: 1, HealthyAfter: 3},
 		Ejection:  Ejection{After: 5, For: 30 * time.Second},
 		Resources: Resources{CPU: "100m", Memory: "48Mi", MemoryLimit: "96Mi"},
+	},
+	"healer-default": Healer{Run: "20260101-000000"},
+	"healer-everything": Healer{
+		Run: "20260101-000000", Avoid: []string{"w2", "w1"}, Pull: corev1.PullIfNotPresent, PullSecrets: []string{"registry"},
+		Undo: map[string][]rbacv1.PolicyRule{
+			"":     {named(may("", []string{"nodes"}, "get", "patch"), "w1", "w2")},
+			"shop": {named(may("apps", []string{"deployments/scale"}, "get", "patch"), "web")},
+		},
+		Resources: Resources{CPU: "50m", Memory: "64Mi", MemoryLimit: "256Mi"},
 	},
 	"load-default":    Load{},
 	"load-secrets":    Load{Flows: true, Secrets: map[string][]string{"token": {"header"}, "probe.example": {"a", "b"}}},
@@ -162,18 +172,18 @@ func TestPodsAreRestricted(t *testing.T) {
 			pods++
 			c, all := spec.Containers[0], spec.SecurityContext
 			checks := map[string]bool{
-				"one container":           len(spec.Containers) == 1 && len(spec.InitContainers) == 0,
-				"unprivileged user":       *all.RunAsNonRoot && *all.RunAsUser != 0,
-				"seccomp":                 all.SeccompProfile.Type == corev1.SeccompProfileTypeRuntimeDefault,
-				"no escalation":           !*c.SecurityContext.AllowPrivilegeEscalation,
-				"no capabilities":         cmp.Equal(c.SecurityContext.Capabilities, &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}}),
-				"read-only root":          *c.SecurityContext.ReadOnlyRootFilesystem,
-				"nothing of the node":     !slices.ContainsFunc(spec.Volumes, foreign) && !spec.HostNetwork && !spec.HostPID && !spec.HostIPC,
-				"no host ports":           c.Ports[0].HostPort == 0,
-				"never pulled":            c.ImagePullPolicy == corev1.PullNever && c.Image == place.Image,
-				"no service links":        !*spec.EnableServiceLinks,
-				"token only if need be":   *spec.AutomountServiceAccountToken == (spec.ServiceAccountName != ""),
-				"token only for gateways": spec.ServiceAccountName == "" || c.Name == ComponentGateway,
+				"one container":         len(spec.Containers) == 1 && len(spec.InitContainers) == 0,
+				"unprivileged user":     *all.RunAsNonRoot && *all.RunAsUser != 0,
+				"seccomp":               all.SeccompProfile.Type == corev1.SeccompProfileTypeRuntimeDefault,
+				"no escalation":         !*c.SecurityContext.AllowPrivilegeEscalation,
+				"no capabilities":       cmp.Equal(c.SecurityContext.Capabilities, &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}}),
+				"read-only root":        *c.SecurityContext.ReadOnlyRootFilesystem,
+				"nothing of the node":   !slices.ContainsFunc(spec.Volumes, foreign) && !spec.HostNetwork && !spec.HostPID && !spec.HostIPC,
+				"no host ports":         c.Ports[0].HostPort == 0,
+				"never pulled":          (c.ImagePullPolicy == corev1.PullNever || name == "healer-everything") && c.Image == place.Image,
+				"no service links":      !*spec.EnableServiceLinks,
+				"token only if need be": *spec.AutomountServiceAccountToken == (spec.ServiceAccountName != ""),
+				"token only for some":   spec.ServiceAccountName == "" || c.Name == ComponentGateway || c.Name == ComponentHealer,
 			}
 			for what, ok := range checks {
 				if !ok {
@@ -194,6 +204,12 @@ func TestObjectsAreOurs(t *testing.T) {
 	for name := range goldens {
 		for _, o := range objectsOf(t, name) {
 			kind := o.GetObjectKind().GroupVersionKind()
+			if kind.Group == rbacv1.GroupName && o.GetLabels()[LabelComponent] == ComponentHealer {
+				if !strings.HasSuffix(o.GetName(), "-"+o.GetLabels()[LabelRun]) { // it is elsewhere, and there may be others
+					t.Errorf("%s: %s %s does not have the run's name", name, kind, o.GetName())
+				}
+				continue
+			}
 			if kind.Kind == "" || kind.Version == "" || o.GetNamespace() != "hf-test" || o.GetLabels()[LabelPartOf] != "holdfast" ||
 				o.GetLabels()[LabelComponent] == "" || o.GetLabels()[LabelName] == "" {
 				t.Errorf("%s: %s %s/%s labelled %v", name, kind, o.GetNamespace(), o.GetName(), o.GetLabels())
@@ -216,6 +232,12 @@ func TestServersUnderstandTheirArguments(t *testing.T) {
 				t.Errorf("%s runs %q", name, c.Args)
 			}
 			var err error
+			if c.Name == ComponentHealer { // whose server is above this room
+				if len(c.Args) != 3 || c.Args[2] != "--namespace="+place.Namespace {
+					t.Errorf("%s runs %q", name, c.Args)
+				}
+				continue
+			}
 			if c.Name == ComponentBackend {
 				parsed[name], err = backend.Parse(c.Args[2:], func(env string) string { return envOf(c, env) })
 			} else {

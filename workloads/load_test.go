@@ -82,7 +82,7 @@ func TestWhereWorkersAre(t *testing.T) {
 	}
 }
 
-// No autoscaler moves a worker, and no mesh puts a proxy before it.
+// Rule 21: no autoscaler moves a worker, and no mesh puts a proxy before it.
 func TestWorkersAreLeftAlone(t *testing.T) {
 	meta := jobOf(t, Load{}).Spec.Template.ObjectMeta
 	for key, want := range map[string]string{

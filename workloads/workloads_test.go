@@ -75,6 +75,8 @@ func TestRefusedOptions(t *testing.T) {
 		"gateway tries":    {Gateway{MaxTries: -1}, "must not be negative"},
 		"gateway upstream": {Gateway{Upstreams: []string{"w1"}}, `upstream "w1": want host:port`},
 		"gateway memory":   {Gateway{Resources: Resources{Memory: "1 GB"}}, `resources: "1 GB"`},
+		"healer run":       {Healer{}, "healer: no run"},
+		"healer memory":    {Healer{Run: "1", Resources: Resources{Memory: "x"}}, `healer: resources: "x"`},
 		"load memory":      {Load{Resources: Resources{MemoryLimit: "x"}}, `load: resources: "x"`},
 	}
 	for name, test := range tests {

@@ -3,11 +3,13 @@ package clustertest
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
 	"path"
+	"reflect"
 	"strconv"
 	"strings"
 	"sync"
@@ -55,6 +57,8 @@ type API struct {
 	Frozen bool
 	// Deaf makes the server accept every write and store none.
 	Deaf bool
+	// Owners makes the server keep the managed fields of objects that are created or patched.
+	Owners bool
 	// PodURL is the URL of the server behind the pods' proxy subresource. Empty means that no pod serves.
 	PodURL string
 }
@@ -95,7 +99,7 @@ func (a *API) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if r.Method != http.MethodGet && path.Base(r.URL.Path) != "holdfast-echo" {
+	if r.Method != http.MethodGet && path.Base(r.URL.Path) != "holdfast-echo" && !dry(r) {
 		a.asked = append(a.asked, r.Method+" "+r.URL.Path)
 	}
 	if no != nil {
@@ -169,6 +173,9 @@ func (a *API) serve(r *http.Request) (status int, body any) {
 		return a.ignore(r)
 	}
 	_, isCollection := apiResources[path.Base(at)]
+	if of := a.scaled(r); of != "" {
+		return a.serveScale(r, of)
+	}
 	switch {
 	case r.Method == http.MethodGet && isCollection:
 		return http.StatusOK, a.list(at, r.URL.Query().Get("labelSelector"))
@@ -185,18 +192,26 @@ func (a *API) serve(r *http.Request) (status int, body any) {
 		if a.objects[path.Join(at, object.GetName())] != nil {
 			return refusal(apierrors.NewAlreadyExists(schema.GroupResource{Resource: path.Base(at)}, object.GetName()))
 		}
+		if a.Owners {
+			if object, err = owned(reflect.New(reflect.TypeOf(object).Elem()).Interface().(Object), object, managerOf(r), ""); err != nil {
+				return refusal(apierrors.NewBadRequest(err.Error()))
+			}
+		}
+		if dry(r) {
+			return http.StatusCreated, object
+		}
 		a.put(at, object)
 		a.control()
 		return http.StatusCreated, object
+	case r.Method == http.MethodPut && a.objects[at] != nil:
+		return a.replace(r, at)
 	case r.Method == http.MethodPatch && a.objects[at] != nil:
-		object, err := patched(a.objects[at], r.Body)
-		if err != nil {
-			return refusal(apierrors.NewBadRequest(err.Error()))
-		}
-		a.put(path.Dir(at), object)
-		return http.StatusOK, object
-	case r.Method == http.MethodPost && path.Base(at) == "eviction",
+		return a.patch(r, at)
+	case r.Method == http.MethodPost && path.Base(at) == "eviction" && a.objects[path.Dir(at)] != nil,
 		r.Method == http.MethodDelete && (isCollection || a.objects[at] != nil):
+		if o := a.objects[strings.TrimSuffix(at, "/eviction")]; unmet(demands(r), o) {
+			return refusal(apierrors.NewConflict(schema.GroupResource{}, o.GetName(), errors.New("the preconditions are not met")))
+		}
 		for _, gone := range a.chosen(strings.TrimSuffix(at, "/eviction"), isCollection) {
 			a.remove(gone)
 		}
@@ -204,6 +219,11 @@ func (a *API) serve(r *http.Request) (status int, body any) {
 		return http.StatusOK, metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusSuccess}
 	}
 	return refusal(apierrors.NewNotFound(schema.GroupResource{Resource: path.Base(path.Dir(at))}, path.Base(at)))
+}
+
+// dry reports whether a request only asks what would come of it. The server knows that of creations.
+func dry(r *http.Request) bool {
+	return r.Method == http.MethodPost && r.URL.Query().Get("dryRun") == metav1.DryRunAll
 }
 
 // ignore answers a write as if it had been done.

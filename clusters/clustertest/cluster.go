@@ -13,8 +13,11 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters"
 )
 
-// nodesPath is the collection of nodes.
-const nodesPath = "/api/v1/nodes"
+// The collections of nodes and namespaces.
+const (
+	nodesPath      = "/api/v1/nodes"
+	namespacesPath = "/api/v1/namespaces"
+)
 
 // Cluster is a clusters.Cluster in memory. Change the exported fields before the cluster is used.
 type Cluster struct {
@@ -36,6 +39,7 @@ type Cluster struct {
 // New is a cluster with the node cp, the load node load, and the spec's workers: wa1 and wa2 are the workers of zone a.
 func New(name string, spec clusters.Spec) *Cluster {
 	c := &Cluster{API: NewAPI(), name: name, spec: spec.WithDefaults()}
+	c.Put(namespacesPath, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: metav1.NamespaceSystem}})
 	c.add("cp", clusters.ControlPlane, "")
 	c.add("load", clusters.LoadNode, "")
 	for _, zone := range spec.Zones {

@@ -2,12 +2,10 @@ package clustertest
 
 import (
 	"encoding/json"
-	"errors"
 	"io"
 	"maps"
 	"net/http"
 	"path"
-	"reflect"
 	"slices"
 	"strconv"
 
@@ -186,38 +184,4 @@ func decoded(body io.Reader) (Object, error) {
 		return nil, err
 	}
 	return object.(Object), nil
-}
-
-// patched returns the object with a JSON merge patch applied.
-func patched(object Object, patch io.Reader) (Object, error) {
-	text, err := json.Marshal(object)
-	if err != nil {
-		return nil, err
-	}
-	var was, change map[string]any
-	if err := errors.Join(json.Unmarshal(text, &was), json.NewDecoder(patch).Decode(&change)); err != nil {
-		return nil, err
-	}
-	merge(was, change)
-	if text, err = json.Marshal(was); err != nil {
-		return nil, err
-	}
-	now := reflect.New(reflect.TypeOf(object).Elem()).Interface().(Object)
-	return now, json.Unmarshal(text, now)
-}
-
-// merge applies a JSON merge patch: null removes a key.
-func merge(was, change map[string]any) {
-	for key, value := range change {
-		below, isMap := value.(map[string]any)
-		there, wasMap := was[key].(map[string]any)
-		switch {
-		case value == nil:
-			delete(was, key)
-		case isMap && wasMap:
-			merge(there, below)
-		default:
-			was[key] = value
-		}
-	}
 }

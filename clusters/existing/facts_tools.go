@@ -32,6 +32,8 @@ var known = []tool{
 	{FactChaos, "Chaos Controller", "chaos.datadoghq.com"},
 	{FactChaos, "Krkn", "krkn.krkn-chaos.dev"},
 	{FactChaos, "Testkube", "tests.testkube.io"},
+	{FactChaos, "ChaosBlade", "chaosblade.io"},
+	{FactChaos, "Chaos Toolkit", "chaostoolkit.org"},
 }
 
 // named are the tools of a fact that the cluster serves the objects of.

@@ -17,7 +17,7 @@ import (
 	"k8s.io/client-go/transport/spdy"
 )
 
-// What is sent, and what is not. The second part is an adversary's: each of these would have changed something, or told a Secret.
+// Rule 4: what is sent, and what is not. The second part is an adversary's: each of these would have changed something, or told a Secret.
 func TestReadOnlySends(t *testing.T) {
 	const ns = "/api/v1/namespaces/shop/"
 	for request, sent := range map[string]bool{

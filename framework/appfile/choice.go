@@ -52,6 +52,9 @@ func (c Choice) Test(ctx context.Context) (t apptest.Test, err error) {
 			return t, err
 		}
 		c.Sources, t.Faults = added(file.Sources(), c.Sources), file.Faults
+		if c.Sources.Empty() && file.Cluster.UID != "" {
+			return t, fmt.Errorf("%s: app: it names no manifests: the application runs already in the cluster that the file names, of which 'holdfast plan' tells", c.File)
+		}
 		c.Secrets = cmp.Or(c.Secrets, file.App.Secrets)
 		c.Namespace = cmp.Or(c.Namespace, file.App.Namespace)
 		c.Images, c.Pull = append(file.App.Images, c.Images...), cmp.Or(c.Pull, file.App.Pull)

@@ -29,10 +29,12 @@ const (
 type File struct {
 	APIVersion string   `yaml:"apiVersion"` // holdfast.dev/v1alpha1
 	Kind       string   `yaml:"kind"`       // App
-	App        App      `yaml:"app"`        // what is deployed
+	Cluster    Cluster  `yaml:"cluster"`    // the cluster in which the application runs already, for holdfast plan
+	App        App      `yaml:"app"`        // what is deployed, or where it runs already
 	Probes     []Probe  `yaml:"probes"`     // the requests that show whether the application serves
 	Promises   Promises `yaml:"promises"`   // what is promised of their requests, where it is not the default
-	Faults     []string `yaml:"faults"`     // what is done to the application; default: rollout, drain, delete-pod, scale, node-kill
+	Faults     []string `yaml:"faults"`     // what is done to the application; default: rollout, drain, delete-pod, scale, node-kill; with a cluster: rollout, delete-pod, scale
+	Disturb    *Disturb `yaml:"disturb"`    // bounds what is done to that cluster
 }
 
 // App says what is deployed. Paths are relative to the file.
@@ -121,7 +123,9 @@ func parse(text []byte) (f File, err error) {
 		return f, fmt.Errorf("kind %q: want %s", f.Kind, Kind)
 	case f.App.Chart != nil && f.App.Chart.Path == "":
 		return f, errors.New("app.chart: it has no path")
-	case f.Sources().Empty():
+	case f.Disturb != nil && f.Cluster.UID == "":
+		return f, errors.New("disturb: it is about a cluster that holdfast did not make: name it with cluster: {uid: ...}, which holdfast plan shows")
+	case f.Sources().Empty() && f.Cluster.UID == "":
 		return f, errors.New("app: it names no manifests, no kustomize folder and no chart")
 	}
 	return f, nil

@@ -21,6 +21,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/appfile"
 	"github.com/holdfast-ha/holdfast/framework/appsource"
 	"github.com/holdfast-ha/holdfast/framework/apptest"
+	"github.com/holdfast-ha/holdfast/framework/disturb/catalogue"
 	"github.com/holdfast-ha/holdfast/framework/load"
 	"github.com/holdfast-ha/holdfast/workloads/expect"
 )
@@ -133,6 +134,13 @@ func comments(t *testing.T) map[string]string {
 	return all
 }
 
+// faults are those of tests, and those of plans for a cluster that is there already.
+func faults() []string {
+	all := slices.Concat(apptest.FaultNames(), catalogue.Names())
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
 func lanes() (names []string) {
 	for _, scheme := range []string{"http", "https", "tcp", "ws"} {
 		for _, k := range load.LanesTo(scheme) {
@@ -151,9 +159,10 @@ func TestSchema(t *testing.T) {
 		values: map[string][]string{
 			"apiVersion": {appfile.APIVersion}, "kind": {appfile.Kind}, "app.pull": {appfile.PullMissing, appfile.PullNever},
 			"app.secrets": {appsource.GenerateSecrets},
-			"faults[]":    apptest.FaultNames(), "probes[].lanes[]": lanes(),
+			"faults[]":    faults(), "probes[].lanes[]": lanes(), "disturb.window.days[]": {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"},
 		},
-		required: map[string][]string{"": {"apiVersion", "kind", "app"}, "app.chart": {"path"}, "probes[].expect.json": {"path"}, "probes[].headers.*": {"fromSecret"}},
+		required: map[string][]string{"": {"apiVersion", "kind", "app"}, "app.chart": {"path"}, "probes[].expect.json": {"path"}, "probes[].headers.*": {"fromSecret"},
+			"cluster": {"uid"}, "disturb.window": {"from", "to"}, "disturb.nodeKill": {"command", "undo"}},
 	}
 	made := s.of(reflect.TypeFor[appfile.File](), "")
 	made["$schema"], made["title"] = "http://json-schema.org/draft-07/schema#", "holdfast.yaml"

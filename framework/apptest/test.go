@@ -37,15 +37,12 @@ const steady = 6 * time.Second
 // Scenarios are the scenarios of the test: each fault for each workload that a probe reaches, in the order of the
 // workloads. Untested are the workloads that no probe reaches; nothing is promised of them.
 func (t Test) Scenarios() (all []scenario.Spec, untested []app.Workload, err error) {
-	if err := errors.Join(t.Findings().Err(), t.validate()); err != nil {
+	reached, untested, err := t.Reached()
+	if err != nil {
 		return nil, nil, err
 	}
 	probed := t.probed()
-	for _, w := range t.App.Workloads {
-		if len(probed[w.Name]) == 0 {
-			untested = append(untested, w)
-			continue
-		}
+	for _, w := range reached {
 		for _, name := range t.faults() {
 			s, err := t.scenario(w, name, probed[w.Name], len(probed) > 1)
 			if err != nil {
@@ -55,6 +52,22 @@ func (t Test) Scenarios() (all []scenario.Spec, untested []app.Workload, err err
 		}
 	}
 	return all, untested, nil
+}
+
+// Reached are the workloads that a probe reaches, and untested are the others. Both have the order of the application.
+func (t Test) Reached() (reached, untested []app.Workload, err error) {
+	if err := errors.Join(t.Findings().Err(), t.validate()); err != nil {
+		return nil, nil, err
+	}
+	probed := t.probed()
+	for _, w := range t.App.Workloads {
+		if len(probed[w.Name]) == 0 {
+			untested = append(untested, w)
+		} else {
+			reached = append(reached, w)
+		}
+	}
+	return reached, untested, nil
 }
 
 func (t Test) faults() []string {

@@ -50,7 +50,7 @@ func TestBadUsageIsExitCode4AndSaysWhatToDo(t *testing.T) {
 		{"judge", "want one argument, and 0 were given: holdfast judge RUN"},
 		{"image", "say what to do: get, build, balancer, list, remove, clear-cache, versions or save"},
 		{"image remove", "want one argument, and 0 were given: holdfast image remove IMAGE"},
-		{"workload frontend", "want backend, gateway, load or mirror"},
+		{"workload frontend", "want backend, gateway, healer, load or mirror"},
 		{"workload backend --colour=red", "flag provided but not defined"},
 		{"doctor now", `unknown command "now"`},
 		{"doctor --nodes 0", "nodes 0: must be at least 1"},

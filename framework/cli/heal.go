@@ -9,6 +9,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/clusters/engine"
+	"github.com/holdfast-ha/holdfast/clusters/existing"
 	"github.com/holdfast-ha/holdfast/clusters/kind"
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
 	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
@@ -16,50 +17,113 @@ import (
 	"github.com/holdfast-ha/holdfast/suites/mutants/upgrade"
 )
 
+// healFlags are the flags of `holdfast heal`.
+type healFlags struct {
+	all, dryRun, commands bool
+	file                  string
+	cluster               *existing.Flags
+}
+
 func healCommand() *cobra.Command {
-	var all bool
+	f := healFlags{cluster: terminal.ClusterFlags()}
 	cmd := &cobra.Command{
 		Use:   "heal [CLUSTER ...]",
-		Short: "Revert the faults that a killed run left in a cluster",
-		Long: `heal repairs clusters in which a killed run left a fault in force. It unpauses and starts nodes, runs the undo scripts that
-faults store on every node before they change anything (/var/lib/holdfast/undo), removes the timers of these scripts, uncordons the
-nodes that a fault cordoned, and removes the namespaces and cluster-wide objects of scenarios. It prints each action, and returns when
-every node is Ready, and kube-proxy and CoreDNS are available. A second heal then finds nothing to do.
+		Short: "Undo what a killed run left in a cluster",
+		Long: `heal undoes what a killed run has changed in a cluster and could not undo itself, and prints each action. A second heal finds nothing to do.
 
-heal refuses a cluster that a run is using. After Ctrl-C no heal is needed, because the run reverts its own faults. No heal is needed
-before 'holdfast down' either, which removes a cluster in any state.
+With names, heal works on clusters from 'holdfast up'. It unpauses and starts nodes, runs the undo scripts that faults store on every node
+before they change anything (/var/lib/holdfast/undo), removes the timers of these scripts, uncordons the nodes that a fault cordoned, removes the
+namespaces and cluster-wide objects of scenarios, and returns when every node is Ready, and kube-proxy and CoreDNS are available.
 
-Exit codes: 0 every cluster is healed; 3 a cluster could not be healed, or is in use; 4 the command line is wrong.`,
-		Example: "  holdfast heal demo\n  holdfast heal demo && holdfast run --cluster demo chaos/rolling-update\n  holdfast heal --all",
-		Args: func(_ *cobra.Command, args []string) error {
-			if all == (len(args) > 0) {
-				return exit.Usage(errors.New("name clusters, or give --all"))
-			}
-			return nil
-		},
+With --context, heal works on a cluster that holdfast did not make. There, each change was written down in a ConfigMap (namespace holdfast)
+before it was made, with the value that the field had. heal reads these journals and puts the values back, from any machine: it needs neither
+the machine nor the files of the run. What somebody else has changed since is left as it is, and heal says so. At the end it compares all nodes,
+and the objects that were changed, with what they were before the run, and lists each difference and who made it. It also removes the run's
+healer, namespaces of holdfast whose time has passed, and the namespace holdfast.
+
+heal refuses a cluster that a run is using. After Ctrl-C no heal is needed, because the run undoes its own changes. No heal is needed before
+'holdfast down' either, which removes a cluster in any state.
+
+Exit codes: 0 everything is undone, or was left because somebody else has changed it; 3 something could not be undone, a difference is not
+explained, or the cluster is in use; 4 the command line is wrong.`,
+		Example: `  holdfast heal demo
+  holdfast heal --all
+  holdfast heal --context staging --dry-run    # what would be undone; changes nothing
+  holdfast heal --context staging`,
+		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx, out := cmd.Context(), cmd.OutOrStdout()
-			e, err := engine.Find(ctx, engine.Options{NoInstall: true, Say: terminal.SayTo(cmd.ErrOrStderr())})
-			var none *engine.NotFoundError
-			if errors.As(err, &none) && all {
-				_, err = fmt.Fprintln(out, "nothing to heal: there is no container engine")
+			if err := f.validate(args); err != nil {
 				return err
 			}
-			if err != nil {
-				return err
+			if f.cluster.Named() == nil {
+				return f.foreign(cmd)
 			}
-			if all {
-				if args, err = maintenance.Clusters(ctx, e); err != nil {
-					return err
-				}
-			}
-			open := func(ctx context.Context, name string) (clusters.Cluster, error) {
-				return kind.Open(ctx, e, name, kind.Options{})
-			}
-			return maintenance.Healer{Open: open, Revert: upgrade.Revert, Out: out}.Heal(ctx, args)
+			return f.ours(cmd, args)
 		},
 	}
 	cmd.ValidArgsFunction = terminal.CompleteClusters
-	cmd.Flags().BoolVar(&all, "all", false, "heal every cluster of holdfast")
+	flags := cmd.Flags()
+	flags.BoolVar(&f.all, "all", false, "heal every cluster of holdfast")
+	flags.BoolVar(&f.dryRun, "dry-run", false, "say what would be done, and change nothing; with --context")
+	flags.BoolVar(&f.commands, "run-commands", false, "run the commands of a journal that undo commands of yours: look at them first; with --context")
+	flags.StringVar(&f.file, "journal", "", "undo this local copy of a journal, whose ConfigMap is gone; with --context")
+	f.cluster.Add(flags)
 	return cmd
+}
+
+// validate wants either names, or --all, or a cluster of a kubeconfig that is named: nothing is ever changed in the current context because it happens
+// to be the current one.
+func (f healFlags) validate(args []string) error {
+	named := f.cluster.Named() == nil
+	ways := 0
+	for _, way := range []bool{len(args) > 0, f.all, named} {
+		if way {
+			ways++
+		}
+	}
+	switch {
+	case ways == 0 && len(f.cluster.Words()) > 0:
+		return exit.Usage(f.cluster.Named())
+	case ways != 1:
+		return exit.Usage(errors.New("name clusters of holdfast, or give --all, or name a cluster of a kubeconfig with --context"))
+	case !named && (f.dryRun || f.commands || f.file != ""):
+		return exit.Usage(errors.New("--dry-run, --run-commands and --journal need --context"))
+	}
+	return nil
+}
+
+// foreign heals a cluster that holdfast did not make.
+func (f healFlags) foreign(cmd *cobra.Command) error {
+	access, err := f.cluster.Open()
+	if err != nil {
+		return exit.Usage(err)
+	}
+	h := maintenance.Foreign{Access: access, Commands: f.commands, File: f.file, Out: cmd.OutOrStdout()}
+	if f.dryRun {
+		return h.DryRun(cmd.Context())
+	}
+	return h.Heal(cmd.Context())
+}
+
+// ours heals clusters of holdfast.
+func (f healFlags) ours(cmd *cobra.Command, args []string) error {
+	ctx, out := cmd.Context(), cmd.OutOrStdout()
+	e, err := engine.Find(ctx, engine.Options{NoInstall: true, Say: terminal.SayTo(cmd.ErrOrStderr())})
+	var none *engine.NotFoundError
+	if errors.As(err, &none) && f.all {
+		_, err = fmt.Fprintln(out, "nothing to heal: there is no container engine")
+		return err
+	}
+	if err != nil {
+		return err
+	}
+	if f.all {
+		if args, err = maintenance.Clusters(ctx, e); err != nil {
+			return err
+		}
+	}
+	open := func(ctx context.Context, name string) (clusters.Cluster, error) {
+		return kind.Open(ctx, e, name, kind.Options{})
+	}
+	return maintenance.Healer{Open: open, Revert: upgrade.Revert, Out: out}.Heal(ctx, args)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
+	"github.com/holdfast-ha/holdfast/framework/journal/healer"
 	"github.com/holdfast-ha/holdfast/framework/load"
 	"github.com/holdfast-ha/holdfast/framework/load/collect"
 	"github.com/holdfast-ha/holdfast/framework/load/conntrack"
@@ -23,7 +24,7 @@ import (
 // workloadCommand is what runs inside pods, and on the load node: the image of every workload is this executable.
 func workloadCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "workload (backend|gateway|load|mirror) [FLAGS]", Short: "Serve as a workload in a pod", Hidden: true,
+		Use: "workload (backend|gateway|healer|load|mirror) [FLAGS]", Short: "Serve as a workload in a pod", Hidden: true,
 		Example:            "  holdfast workload backend --listen=127.0.0.1:8080",
 		DisableFlagParsing: true, // each server parses its own
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -52,10 +53,12 @@ func workload(ctx context.Context, name string, args []string) error {
 		return gateway.Run(ctx, o)
 	case "load":
 		return loadWorker(ctx, args)
+	case healer.Command:
+		return healer.Serve(ctx, args)
 	case mirror.Command:
 		return mirror.Run(ctx, args)
 	default:
-		return exit.Usage(errors.New("want backend, gateway, load or mirror"))
+		return exit.Usage(errors.New("want backend, gateway, healer, load or mirror"))
 	}
 }
 

@@ -26,7 +26,7 @@ func TestWorkloads(t *testing.T) {
 		{"backend", []string{"--at-term=explode"}, exit.BadUsage, "backend: "},
 		{"gateway", []string{"--per-try=soon"}, exit.BadUsage, "gateway: "},
 		{"load", nil, exit.Failed, "load worker: no name"},
-		{"", nil, exit.BadUsage, "want backend, gateway, load or mirror"},
+		{"", nil, exit.BadUsage, "want backend, gateway, healer, load or mirror"},
 	} {
 		err := workload(ended, test.name, test.args)
 		if code := exit.Code(err); code != test.code {

@@ -77,10 +77,14 @@ func TestAClusterThatCannotBeReachedIsNamed(t *testing.T) {
 
 // A fault's client leaves a trace of each eviction, whoever asks for it, and none of what the harness itself does.
 func TestWhatFaultsEvictIsRecorded(t *testing.T) {
-	env, _, read := newEnvironment(t, quiet())
+	env, fake, read := newEnvironment(t, quiet())
 	if err := env.create(t.Context(), workloads.Namespace(env.namespace)); err != nil {
 		t.Fatal(err)
 	}
+	for _, name := range []string{"p1", "p2"} {
+		fake.Put("/api/v1/namespaces/"+env.namespace+"/pods", &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: env.namespace, Name: name}})
+	}
+	uid := string(fake.Get("/api/v1/namespaces/" + env.namespace + "/pods/p1").GetUID())
 	target, err := env.target(env.Cluster.Config())
 	if err != nil {
 		t.Fatal(err)
@@ -92,6 +96,7 @@ func TestWhatFaultsEvictIsRecorded(t *testing.T) {
 	if err := target.Client.PolicyV1().Evictions(env.namespace).Evict(t.Context(), eviction); err != nil {
 		t.Fatal(err)
 	}
+	eviction.Name = "p2"
 	if err := env.client.PolicyV1().Evictions(env.namespace).Evict(t.Context(), eviction); err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +106,7 @@ func TestWhatFaultsEvictIsRecorded(t *testing.T) {
 			got = append(got, *e.Eviction)
 		}
 	}
-	want := []history.Eviction{{Namespace: env.namespace, Pod: "p1", Accepted: true}}
+	want := []history.Eviction{{Namespace: env.namespace, Pod: "p1", UID: uid, Accepted: true}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -39,6 +39,19 @@ type Options struct {
 	// that run.
 	Heal  bool
 	Found func(dead Holder)
+	// Waiting, if not nil, is called before it is waited for a sign of life: the holder that Heal takes a cluster from may run on another machine.
+	Waiting func(who Holder)
+	// Foreign is set for a cluster that holdfast did not make, and Context is its context in a kubeconfig, for messages.
+	Foreign bool
+	Context string
+}
+
+// healing is the command that heals the cluster.
+func (o Options) healing() string {
+	if o.Foreign {
+		return "holdfast heal --context " + o.Context
+	}
+	return "holdfast heal " + o.Cluster
 }
 
 // Hold is a cluster that this process holds exclusively. The methods of a nil Hold do nothing.
@@ -46,9 +59,10 @@ type Hold struct {
 	client  kubernetes.Interface
 	options Options
 
-	mu    sync.Mutex
-	who   Holder
-	lease *coordinationv1.Lease // as last written by this process
+	mu      sync.Mutex
+	who     Holder
+	renewed time.Time             // when the Lease was last written
+	lease   *coordinationv1.Lease // as last written by this process
 
 	wake chan chan error // requests a renewal, and receives its result
 	soon chan struct{}   // requests a renewal without waiting for it
@@ -61,10 +75,7 @@ type Hold struct {
 // Take holds the cluster for this process until Release or Leave. Known errors are *HeldError, *AbandonedError and
 // *UnreachableError. If several processes try at the same time, exactly one succeeds.
 func Take(ctx context.Context, client kubernetes.Interface, run, command string, o Options) (*Hold, error) {
-	h := &Hold{
-		client: client, options: o, wake: make(chan chan error), soon: make(chan struct{}, 1), over: make(chan struct{}), lost: make(chan struct{}),
-		who: Holder{Run: run, Command: command, Process: process.Self(), Since: time.Now(), Token: rand.Text()},
-	}
+	h := newHold(client, run, command, o)
 	for range 10 { // retry when another process was faster, but not forever
 		was, err := look(ctx, client, o)
 		if err != nil {
@@ -74,7 +85,9 @@ func Take(ctx context.Context, client kubernetes.Interface, run, command string,
 		if err != nil {
 			return nil, err
 		}
+		asked := time.Now()
 		if h.lease, err = h.put(ctx, l, was); err == nil {
+			h.renewed = asked
 			if was != nil && o.Found != nil {
 				dead, _ := holderOf(was) // look has parsed it without an error
 				o.Found(dead.Holder)
@@ -86,6 +99,13 @@ func Take(ctx context.Context, client kubernetes.Interface, run, command string,
 		}
 	}
 	return nil, fmt.Errorf("take cluster %s: other processes changed its Lease 10 times in a row", o.Cluster)
+}
+
+func newHold(client kubernetes.Interface, run, command string, o Options) *Hold {
+	return &Hold{
+		client: client, options: o, wake: make(chan chan error), soon: make(chan struct{}, 1), over: make(chan struct{}), lost: make(chan struct{}),
+		who: Holder{Run: run, Command: command, Process: process.Self(), Since: time.Now(), Token: rand.Text()},
+	}
 }
 
 // put writes the Lease. It waits for the answer even if ctx has ended, because a Lease that was written unnoticed would stay
@@ -123,9 +143,9 @@ func CheckCopy(o Options) error {
 	case !there:
 		return nil
 	case s.abandoned(time.Now()):
-		return &AbandonedError{o.Cluster, who}
+		return &AbandonedError{o.Cluster, who, o.healing()}
 	}
-	return &HeldError{o.Cluster, who}
+	return &HeldError{o.Cluster, who, o.Foreign}
 }
 
 // look is the existing Lease, if it may be taken over. It is nil if there is no Lease.
@@ -138,11 +158,11 @@ func look(ctx context.Context, client kubernetes.Interface, o Options) (*coordin
 	case err != nil:
 		copied, there := readCopy(o.Copy)
 		if !there {
-			return nil, &UnreachableError{o.Cluster, err}
+			return nil, &UnreachableError{o.Cluster, err, o.healing()}
 		}
 		s = seen{Holder: copied}
 		if s.abandoned(time.Now()) && o.Heal {
-			return nil, &UnreachableError{o.Cluster, err}
+			return nil, &UnreachableError{o.Cluster, err, o.healing()}
 		}
 	case l == nil:
 		return nil, nil
@@ -152,10 +172,12 @@ func look(ctx context.Context, client kubernetes.Interface, o Options) (*coordin
 		}
 	}
 	switch {
+	case o.Heal && s.Life() == process.Elsewhere: // the age of the Lease says nothing: the clocks of two machines are not compared
+		return l, awaitSilence(ctx, client, s.Holder, o)
 	case !s.abandoned(time.Now()):
-		return nil, &HeldError{o.Cluster, s.Holder}
+		return nil, &HeldError{o.Cluster, s.Holder, o.Foreign}
 	case !o.Heal:
-		return nil, &AbandonedError{o.Cluster, s.Holder}
+		return nil, &AbandonedError{o.Cluster, s.Holder, o.healing()}
 	}
 	return l, nil
 }
@@ -201,6 +223,35 @@ func (h *Hold) Unmark() {
 	}
 }
 
+// Token distinguishes this hold from every other one. That of a nil Hold is empty.
+func (h *Hold) Token() string {
+	if h == nil {
+		return ""
+	}
+	return h.who.Token
+}
+
+// Confirm returns an error unless the cluster is certainly held by this process now: another process takes it only after Silence. A process that
+// was stopped for a while, as by the lid of a laptop, learns here that it has lost the cluster. If the Lease was not written lately, it is written
+// now.
+func (h *Hold) Confirm(ctx context.Context) error {
+	if h == nil {
+		return nil
+	}
+	select {
+	case <-h.lost:
+		return h.why
+	default:
+	}
+	if since(h.renewedAt()) < fresh {
+		return nil
+	}
+	if err := h.renewNow(ctx); err != nil {
+		return fmt.Errorf("confirm that cluster %s is still held: %w", h.options.Cluster, err)
+	}
+	return nil
+}
+
 func (h *Hold) set(change func(*Holder)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -244,6 +295,16 @@ func (h *Hold) Leave(ctx context.Context, left string) error {
 		slog.Debug("record how the cluster was left", "cluster", h.options.Cluster, "error", err)
 	}
 	return nil
+}
+
+// LeaveHealed stops the renewals and keeps the Lease, which records what this process has undone in place of a run: that run learns from the Lease
+// that it has lost the cluster, and the next one that somebody should look at the report.
+func (h *Hold) LeaveHealed(ctx context.Context, healed string) error {
+	if h == nil {
+		return nil
+	}
+	h.set(func(who *Holder) { who.Healed = healed })
+	return h.Leave(ctx, "")
 }
 
 // Drop stops the renewals. Use it for a cluster that is being deleted.

@@ -14,7 +14,10 @@ import (
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/fake"
 
 	"github.com/holdfast-ha/holdfast/clusters/process"
 )
@@ -61,7 +64,7 @@ func (s *server) kill(t *testing.T, change func(*Holder)) {
 	s.put(l)
 }
 
-// A second run gets an error that names the holder and the time, and gets the cluster once the first run has released it.
+// Rule 18: a second run gets an error that names the holder and the time, and gets the cluster once the first run has released it.
 func TestTheSecondRunIsToldWhoseItIs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, client := newServer()
@@ -123,7 +126,7 @@ func TestAnAPIServerThatIsAwayEndsNoRun(t *testing.T) {
 		h := mustTake(t, client, "run 1", demo)
 		writes := s.written()
 		s.goAway(true)
-		time.Sleep(10 * Duration)
+		time.Sleep(10 * Silence)
 		select {
 		case <-h.Lost():
 			t.Fatalf("lost: %v", h.Err())
@@ -309,9 +312,9 @@ func TestAHolderOnAnotherMachine(t *testing.T) {
 		want bool
 	}{
 		"renewed a moment ago": {seen{far, now.Add(-renewEvery)}, false},
-		"silent":               {seen{far, now.Add(-2 * Duration)}, true},
+		"silent":               {seen{far, now.Add(-2 * Silence)}, true},
 		"known from a copy":    {seen{Holder: far}, false},
-		"lives, and is silent": {seen{Holder{Process: process.Self()}, now.Add(-2 * Duration)}, false},
+		"lives, and is silent": {seen{Holder{Process: process.Self()}, now.Add(-2 * Silence)}, false},
 	} {
 		if got := test.abandoned(now); got != test.want {
 			t.Errorf("%s: abandoned %t", name, got)
@@ -371,5 +374,191 @@ func TestNoHold(t *testing.T) {
 	h.Drop()
 	if h.Err() != nil || h.Lost() != nil || errors.Join(h.Mark(context.Background(), "x"), h.Release(context.Background()), h.Leave(context.Background(), "x")) != nil {
 		t.Error("a nil Hold does something")
+	}
+}
+
+// elsewhere rewrites the Lease as if its holder ran on another machine.
+func (s *server) elsewhere(t *testing.T) {
+	t.Helper()
+	s.kill(t, func(h *Holder) { h.Host, h.Machine = "laptop", "other" })
+}
+
+// A holder on another machine is believed to be gone only after it was silent in front of this process, whatever the clocks say.
+func TestHealWaitsForASignOfLife(t *testing.T) {
+	for name, skew := range map[string]time.Duration{"clocks agree": 0, "its clock is behind": -time.Hour, "its clock is ahead": time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s, client := newServer()
+				first := mustTake(t, client, "run 1", demo)
+				first.end()
+				s.elsewhere(t)
+				renew := func() {
+					s.mu.Lock()
+					defer s.mu.Unlock()
+					l := s.lease.DeepCopy()
+					l.Spec.RenewTime.Time = time.Now().Add(skew)
+					s.put(l)
+				}
+				renew()
+				stop := make(chan struct{})
+				lives := time.NewTicker(renewEvery)
+				go func() {
+					for {
+						select {
+						case <-lives.C:
+							renew()
+						case <-stop:
+							return
+						}
+					}
+				}()
+				waited := false
+				healing := Options{Cluster: "demo", Heal: true, Waiting: func(Holder) { waited = true }}
+				_, err := take(t, client, "heal", healing)
+				checkError(t, err, "in use since", "by run 1 ")
+				close(stop)
+				lives.Stop()
+				began := time.Now()
+				heal := mustTake(t, client, "heal", healing)
+				if took := time.Since(began); !waited || took < Silence || took > Silence+renewEvery {
+					t.Errorf("taken after %s, waited %t", took, waited)
+				}
+				if err := heal.Release(t.Context()); err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
+
+// Seize takes exactly what was seen: a holder that has renewed its Lease since is not taken for dead.
+func TestSeizeTakesWhatWasSeen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, client := newServer()
+		h := mustTake(t, client, "run 1", demo)
+		w := NewWatch(client)
+		sight, err := w.Look(t.Context())
+		if err != nil || !sight.There || sight.Run != "run 1" {
+			t.Fatalf("%v: %+v", err, sight)
+		}
+		time.Sleep(2 * renewEvery)
+		if _, err := Seize(t.Context(), client, sight, "healer", "healer", demo); err == nil {
+			t.Error("a living run was taken for dead")
+		}
+		if sight, err = w.Look(t.Context()); err != nil || sight.Silent > renewEvery {
+			t.Fatalf("%v: silent for %s", err, sight.Silent)
+		}
+		healer, err := Seize(t.Context(), client, sight, "healer a", "holdfast workload healer", demo)
+		if err != nil {
+			t.Fatal(err)
+		}
+		<-h.Lost()
+		checkError(t, h.Err(), "cluster demo was taken over by healer a (holdfast workload healer; process ")
+		if err := healer.LeaveHealed(t.Context(), "what run 1 had changed"); err != nil {
+			t.Fatal(err)
+		}
+		_, err = take(t, client, "run 2", Options{Cluster: "staging", Foreign: true, Context: "staging"})
+		checkError(t, err, "healer a (process ", "has undone in cluster staging what run 1 had changed: run 'holdfast heal --context staging' first")
+		s.goAway(true)
+		for range 3 {
+			if _, err := w.Look(t.Context()); err == nil {
+				t.Error("looked at a server that is away")
+			}
+			time.Sleep(time.Minute)
+		}
+		s.goAway(false)
+		if sight, err = w.Look(t.Context()); err != nil || sight.Silent >= Silence {
+			t.Errorf("%v: silent for %s although nobody could renew", err, sight.Silent)
+		}
+	})
+}
+
+// A run that was stopped for longer than the silence does not take a cluster back that was healed and released meanwhile.
+func TestARunThatSleptHasLostTheCluster(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, client := newServer()
+		h := mustTake(t, client, "run 1", demo)
+		if err := h.Confirm(t.Context()); err != nil {
+			t.Error(err)
+		}
+		s.goAway(true) // the lid is closed
+		time.Sleep(2 * Silence)
+		if err := h.Confirm(t.Context()); err == nil {
+			t.Error("confirmed without an API server")
+		}
+		s.goAway(false)
+		s.mu.Lock()
+		s.lease = nil // `holdfast heal` has taken the Lease, healed, and released it
+		s.mu.Unlock()
+		checkError(t, h.Confirm(t.Context()), "confirm that cluster demo is still held: cluster demo was taken over and given back by another process while this one was silent")
+		<-h.Lost()
+		checkError(t, h.Confirm(t.Context()), "taken over and given back")
+		if s.holder(t) != nil {
+			t.Error("the Lease was recreated")
+		}
+		if err := h.Release(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// Rule 16: a namespace of somebody else's is neither used nor removed, and one that an administrator has made for holdfast stays.
+func TestHome(t *testing.T) {
+	ctx := t.Context()
+	theirs := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "holdfast"}}
+	client := fake.NewClientset(theirs)
+	checkError(t, Home(ctx, client, "holdfast"), "namespace holdfast exists, and is not holdfast's")
+	if removed, err := RemoveHome(ctx, client, "holdfast"); removed || err != nil {
+		t.Errorf("somebody's: removed %t, %v", removed, err)
+	}
+	theirs.Labels = map[string]string{labelPartOf: partOf}
+	client = fake.NewClientset(theirs)
+	if err := Home(ctx, client, "holdfast"); err != nil {
+		t.Errorf("an administrator's: %v", err)
+	}
+	if removed, err := RemoveHome(ctx, client, "holdfast"); removed || err != nil {
+		t.Errorf("an administrator's: removed %t, %v", removed, err)
+	}
+	client = fake.NewClientset()
+	for range 2 {
+		if err := Home(ctx, client, "holdfast"); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, want := range []bool{true, false} {
+		if removed, err := RemoveHome(ctx, client, "holdfast"); removed != want || err != nil {
+			t.Errorf("ours: removed %t, %v", removed, err)
+		}
+	}
+	if _, err := client.CoreV1().Namespaces().Get(ctx, "holdfast", metav1.GetOptions{}); err == nil {
+		t.Error("it is still there")
+	}
+}
+
+// Only namespaces of holdfast's whose time has passed are deleted.
+func TestRemoveExpired(t *testing.T) {
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	namespace := func(name, expires string, ours bool) *corev1.Namespace {
+		n := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{}, Labels: map[string]string{}}}
+		if expires != "" {
+			n.Annotations[ExpiresKey] = expires
+		}
+		if ours {
+			n.Labels[labelPartOf] = partOf
+		}
+		return n
+	}
+	client := fake.NewClientset(namespace("old", "2025-12-31T23:00:00Z", true), namespace("new", "2026-01-01T00:00:01Z", true),
+		namespace("lasting", "", true), namespace("theirs", "2020-01-01T00:00:00Z", false), namespace("odd", "soon", true))
+	names, err := Expired(t.Context(), client, now)
+	checkError(t, err, "namespace odd: its annotation holdfast.dev/expires is no time")
+	removed, err := RemoveExpired(t.Context(), client, now)
+	checkError(t, err, "namespace odd: ")
+	if fmt.Sprint(names, removed) != "[old] [old]" {
+		t.Errorf("found %q, removed %q", names, removed)
+	}
+	left, err := client.CoreV1().Namespaces().List(t.Context(), metav1.ListOptions{})
+	if err != nil || len(left.Items) != 4 {
+		t.Errorf("%v: %d are left", err, len(left.Items))
 	}
 }

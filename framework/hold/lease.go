@@ -7,7 +7,6 @@ import (
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
@@ -21,11 +20,15 @@ const (
 	holderKey = "holdfast.dev/holder"
 )
 
-// Duration is how long a holder on another machine may be silent before it counts as gone. A holder renews the Lease six times
-// per Duration. A fault may keep the API server away for longer than Duration. The next renewal then finds the Lease unchanged.
+// Silence is how long a holder whose process cannot be checked may be silent before it counts as gone. A holder renews the Lease six times
+// meanwhile. A fault may keep the API server away for longer than that. The next renewal then finds the Lease unchanged.
+//
+// Nobody measures silence by comparing the clocks of two machines: see Watch.
 const (
-	Duration   = time.Minute
-	renewEvery = Duration / 6
+	Silence    = 30 * time.Second
+	renewEvery = Silence / 6
+	// fresh is how old the last renewal may be for Confirm: what is done then within a few seconds ends before the silence does.
+	fresh = Silence / 3
 )
 
 // leaseOf builds the Lease for a holder. was is the Lease to replace, nil for a new one.
@@ -42,7 +45,7 @@ func leaseOf(who Holder, was *coordinationv1.Lease, now time.Time) (*coordinatio
 		l.Annotations = map[string]string{}
 	}
 	l.Annotations[holderKey] = string(text)
-	identity, seconds := fmt.Sprintf("%s on %s, process %d", who.Run, who.Host, who.PID), int32(Duration/time.Second)
+	identity, seconds := fmt.Sprintf("%s on %s, process %d", who.Run, who.Host, who.PID), int32(Silence/time.Second)
 	l.Spec = coordinationv1.LeaseSpec{
 		HolderIdentity: &identity, LeaseDurationSeconds: &seconds,
 		AcquireTime: &metav1.MicroTime{Time: who.Since}, RenewTime: &metav1.MicroTime{Time: now},
@@ -82,9 +85,8 @@ func put(ctx context.Context, client kubernetes.Interface, l, was *coordinationv
 	if !apierrors.IsNotFound(err) {
 		return made, err
 	}
-	home := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: Namespace, Labels: map[string]string{"app.kubernetes.io/part-of": "holdfast"}}}
-	if _, err := client.CoreV1().Namespaces().Create(ctx, home, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
-		return nil, fmt.Errorf("create namespace %s: %w", Namespace, err)
+	if err := Home(ctx, client, Namespace); err != nil {
+		return nil, err
 	}
 	return leases.Create(ctx, l, metav1.CreateOptions{})
 }

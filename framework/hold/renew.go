@@ -53,18 +53,21 @@ func (h *Hold) renewNow(ctx context.Context) error {
 	}
 }
 
-// takenError means that another process has taken the Lease.
+// takenError means that another process has taken the Lease. If by is empty, it has released it since.
 type takenError struct {
 	cluster string
 	by      Holder
 }
 
 func (e *takenError) Error() string {
+	if e.by.Run == "" {
+		return fmt.Sprintf("cluster %s was taken over and given back by another process while this one was silent: somebody has healed it", e.cluster)
+	}
 	return fmt.Sprintf("cluster %s was taken over by %s (%s; %s)", e.cluster, e.by.Run, e.by.Command, e.by.Process)
 }
 
-// renew writes the Lease and its copy once. It recreates a deleted Lease. If another process owns the Lease, the error is a
-// takenError.
+// renew writes the Lease and its copy once. It recreates a deleted Lease, unless this process was silent for so long that another one may have
+// taken it, healed the cluster and released it. If another process owns the Lease, the error is a takenError.
 func (h *Hold) renew(ctx context.Context) error {
 	h.mu.Lock()
 	who := h.who
@@ -79,9 +82,11 @@ func (h *Hold) renew(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		asked := time.Now()
 		now, err := put(ctx, h.client, l, h.lease)
 		if err == nil {
 			h.lease = now
+			h.set(func(*Holder) { h.renewed = asked })
 			return nil
 		}
 		if !outrun(err) {
@@ -91,6 +96,9 @@ func (h *Hold) renew(ctx context.Context) error {
 			return err
 		}
 		if h.lease == nil {
+			if since(h.renewedAt()) >= Silence {
+				return &takenError{cluster: h.options.Cluster}
+			}
 			continue
 		}
 		s, err := holderOf(h.lease)
@@ -102,4 +110,17 @@ func (h *Hold) renew(ctx context.Context) error {
 		}
 	}
 	return errors.New("the Lease changed during each of 3 attempts to write it")
+}
+
+func (h *Hold) renewedAt() time.Time {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.renewed
+}
+
+// since is how long ago a moment was, by the clock that says more: the monotonic one may stand still while a machine sleeps, and the other one may
+// be set.
+func since(at time.Time) time.Duration {
+	wall := time.Now().Round(0).Sub(at.Round(0))
+	return max(time.Since(at), wall, -wall)
 }

@@ -40,10 +40,9 @@ func newStaging(t *testing.T) *staging {
 		t.Fatal(err)
 	}
 	s.admin = admin
-	for _, name := range []string{"kube-system", "shop"} {
-		if _, err := admin.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{}); err != nil {
-			t.Fatal(err)
-		}
+	shop := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop"}}
+	if _, err := admin.CoreV1().Namespaces().Create(t.Context(), shop, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
 	}
 	web := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "shop"}}
 	web.Spec.Replicas, web.Spec.Selector = new(int32(3)), &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}

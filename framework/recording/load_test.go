@@ -88,7 +88,7 @@ func TestLoadFromOutside(t *testing.T) {
 	}
 }
 
-// A server that has enough is left alone, and the record says that the load ended.
+// Rule 19: a server that has enough is left alone, and the record says that the load ended.
 func TestLoadYields(t *testing.T) {
 	s := newStaging(t)
 	var asked atomic.Int64

@@ -1,0 +1,12 @@
+package catalogue
+
+import "github.com/holdfast-ha/holdfast/framework/journal"
+
+// NodeKill has a command of the user's own take a node away, and another bring it back. Kubernetes has no API for that, and holdfast has
+// no credentials of clouds.
+var NodeKill = Fault{
+	Name:     "node-kill",
+	Does:     "the command disturb.nodeKill.command takes a node away",
+	EndsPods: true, OnNode: true, ByHook: true,
+	changes: []journal.Change{Mark(some, some), journal.RunCommand([]string{some}, []string{some})},
+}

@@ -1,0 +1,143 @@
+// Package intent puts together what a user asks for on a cluster that holdfast did not make: the file, the flags, and the application that runs
+// there.
+//
+// It reads. It decides nothing: package disturb does.
+package intent
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/holdfast-ha/holdfast/framework/appfile"
+	"github.com/holdfast-ha/holdfast/framework/appsource"
+	"github.com/holdfast-ha/holdfast/framework/apptest"
+	"github.com/holdfast-ha/holdfast/framework/disturb"
+	"github.com/holdfast-ha/holdfast/framework/disturb/reading"
+	"github.com/holdfast-ha/holdfast/framework/hold"
+	"github.com/holdfast-ha/holdfast/workloads/app"
+)
+
+// Intent is what a user asks for.
+type Intent struct {
+	Request disturb.Request
+	// Untested are workloads that no probe reaches.
+	Untested []app.Workload
+	// Before and After are the user's commands.
+	Before, After string
+}
+
+// Options are what the command line says beside a Choice.
+type Options struct {
+	// Context is the context that --context names; empty: none is named.
+	Context string
+	// Disturb is --disturb.
+	Disturb bool
+	Seed    uint64
+}
+
+// Read reads the file of a choice, if it has one, and the application in the cluster. Manifests, if there are any, say which of the workloads
+// are tested.
+func Read(ctx context.Context, c appfile.Choice, from reading.Reader, o Options) (a Intent, err error) {
+	var file appfile.File
+	if c.File != "" {
+		if file, err = appfile.Read(c.File); err != nil {
+			return a, err
+		}
+	}
+	if len(c.Faults) > 0 {
+		file.Faults = c.Faults
+	}
+	if a.Request, err = file.Disturbance(); err != nil {
+		return a, err
+	}
+	if file.Disturb != nil {
+		a.Before, a.After = file.Disturb.Before, file.Disturb.After
+	}
+	named, namespace, err := manifests(ctx, c, file)
+	if err != nil {
+		return a, err
+	}
+	if namespace == "" {
+		return a, errors.New("no namespace: name that of the application with --namespace, or with app: {namespace: ...} in the file")
+	}
+	a.Request.Context, a.Request.Disturb, a.Request.Seed = o.Context, o.Disturb, o.Seed
+	a.Request.Namespace, a.Request.Home = namespace, hold.Namespace
+	err = a.read(ctx, c, file, from, named)
+	return a, err
+}
+
+// manifests are the names of the workloads in the manifests, and the namespace. Without manifests every workload is tested.
+func manifests(ctx context.Context, c appfile.Choice, file appfile.File) (named map[string]bool, namespace string, err error) {
+	namespace = cmp.Or(c.Namespace, file.App.Namespace)
+	sources := c.Sources
+	if c.File != "" {
+		sources = file.Sources()
+	}
+	if sources.Empty() {
+		return nil, namespace, nil
+	}
+	read, err := appsource.Read(ctx, sources, appsource.Options{Namespace: namespace, Secrets: appsource.GenerateSecrets, Helm: c.Helm})
+	if err != nil {
+		return nil, "", err
+	}
+	named = map[string]bool{}
+	for _, w := range read.Workloads {
+		named[w.Kind()+"/"+w.Name] = true
+	}
+	return named, read.Namespace, nil
+}
+
+// read reads the application, and finds the workloads that the probes reach.
+func (a *Intent) read(ctx context.Context, c appfile.Choice, file appfile.File, from reading.Reader, named map[string]bool) error {
+	live, err := from.App(ctx, a.Request.Namespace)
+	if err != nil {
+		return err
+	}
+	if named != nil {
+		live.Workloads = slices.DeleteFunc(live.Workloads, func(w app.Workload) bool { return !named[w.Kind()+"/"+w.Name] })
+		if len(live.Workloads) == 0 {
+			return fmt.Errorf("namespace %s has none of the workloads in the manifests", a.Request.Namespace)
+		}
+	}
+	test := apptest.Test{App: live, Existing: true}
+	if test.Probes, err = file.ProbesOf(); err != nil {
+		return err
+	}
+	for _, url := range c.URLs {
+		test.Probes = append(test.Probes, apptest.OfURL(url, len(test.Probes)))
+	}
+	a.gently(test.Probes)
+	reached, untested, err := test.Reached()
+	for _, w := range reached {
+		a.Request.Workloads = append(a.Request.Workloads, disturb.Object{Kind: w.Kind(), Name: w.Name})
+	}
+	a.Untested = untested
+	return err
+}
+
+// gently gives the probes that say no rate a small one (rule 19).
+func (a *Intent) gently(probes []apptest.Probe) {
+	for i := range probes {
+		p := &probes[i]
+		asked := p.Rate > 0
+		p.Rate = cmp.Or(p.Rate, disturb.GentleRate)
+		a.Request.Load = append(a.Request.Load, disturb.Load{Name: p.Name, Rate: p.Rate, Asked: asked, Secret: p.Request.Private()})
+	}
+}
+
+// Notes are what a reader of the plan must know beside what is done: the user's commands, and what is not tested.
+func (a Intent) Notes() (notes []string) {
+	if a.Before != "" {
+		notes = append(notes, "before the first fault, this machine would run: "+a.Before)
+	}
+	if a.After != "" {
+		notes = append(notes, "after the last fault was undone, this machine would run: "+a.After)
+	}
+	for _, w := range a.Untested {
+		notes = append(notes, fmt.Sprintf("no probe reaches %s %s, so nothing is done to it", w.Kind(), w.Name))
+	}
+	return notes
+}

@@ -1,0 +1,105 @@
+package intent_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/fake"
+
+	"github.com/holdfast-ha/holdfast/framework/appfile"
+	"github.com/holdfast-ha/holdfast/framework/disturb"
+	"github.com/holdfast-ha/holdfast/framework/disturb/intent"
+	"github.com/holdfast-ha/holdfast/framework/disturb/reading"
+)
+
+const file = `apiVersion: holdfast.dev/v1alpha1
+kind: App
+cluster: {uid: cluster-1}
+app: {namespace: shop}
+probes: [{name: home, url: "http://web/"}, {name: fast, url: "http://web/fast", rate: 50}]
+faults: [rollout, cordon]
+disturb: {pods: 2, before: ./tell.sh}
+`
+
+// shop is a cluster in which two workloads run, of which a probe reaches one.
+func shop() reading.Reader {
+	deployment := func(name string) *appsv1.Deployment {
+		labels := map[string]string{"app": name}
+		return &appsv1.Deployment{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name},
+			Spec: appsv1.DeploymentSpec{Replicas: new(int32(2)), Selector: &metav1.LabelSelector{MatchLabels: labels}, Template: corev1.PodTemplateSpec{
+				ObjectMeta: metav1.ObjectMeta{Labels: labels},
+				Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "shop/" + name + ":1"}}},
+			}},
+		}
+	}
+	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"}, Spec: corev1.ServiceSpec{
+		Selector: map[string]string{"app": "web"}, Ports: []corev1.ServicePort{{Port: 80}},
+	}}
+	return reading.Reader{Client: fake.NewClientset(deployment("web"), deployment("queue"), service)}
+}
+
+func write(t *testing.T, text string) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), appfile.Name)
+	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+func TestRead(t *testing.T) {
+	got, err := intent.Read(t.Context(), appfile.Choice{File: write(t, file)}, shop(), intent.Options{Context: "staging", Disturb: true, Seed: 7})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := got.Request
+	if r.UID != "cluster-1" || r.Context != "staging" || !r.Disturb || r.Namespace != "shop" || r.Home != "holdfast" || r.Seed != 7 || r.Limits.Pods != 2 {
+		t.Errorf("got %+v", r)
+	}
+	if diff := cmp.Diff([]disturb.Object{{Kind: disturb.KindDeployment, Name: "web"}}, r.Workloads); diff != "" {
+		t.Errorf("workloads (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]disturb.Load{{Name: "home", Rate: disturb.GentleRate}, {Name: "fast", Rate: 50, Asked: true}}, r.Load); diff != "" {
+		t.Errorf("load (-want +got):\n%s", diff)
+	}
+	want := []string{"before the first fault, this machine would run: ./tell.sh", "no probe reaches Deployment queue, so nothing is done to it"}
+	if diff := cmp.Diff(want, got.Notes()); diff != "" {
+		t.Errorf("notes (-want +got):\n%s", diff)
+	}
+}
+
+// Flags are enough, and replace the faults of a file.
+func TestReadFlags(t *testing.T) {
+	got, err := intent.Read(t.Context(), appfile.Choice{Namespace: "shop", URLs: []string{"http://web/"}, Faults: []string{"drain"}}, shop(), intent.Options{})
+	if err != nil || len(got.Request.Faults) != 1 || got.Request.Faults[0].Name != "drain" || len(got.Request.Workloads) != 1 {
+		t.Errorf("%+v, %v", got.Request, err)
+	}
+	if got.Request.UID != "" || got.Request.Context != "" {
+		t.Errorf("a cluster is named that the user has not named: %+v", got.Request)
+	}
+}
+
+func TestReadRefuses(t *testing.T) {
+	for name, test := range map[string]struct {
+		choice appfile.Choice
+		want   string
+	}{
+		"no namespace":        {appfile.Choice{URLs: []string{"http://web/"}}, "no namespace: name that of the application"},
+		"no such namespace":   {appfile.Choice{Namespace: "shp", URLs: []string{"http://web/"}}, "namespace shp has no Deployment and no StatefulSet"},
+		"no probe":            {appfile.Choice{Namespace: "shop"}, "no probe: give the URL of a Service with --url, such as http://web.shop:80/"},
+		"no such fault":       {appfile.Choice{Namespace: "shop", URLs: []string{"http://web/"}, Faults: []string{"freeze"}}, `fault "freeze": on a cluster that holdfast did not make`},
+		"a Service of nobody": {appfile.Choice{Namespace: "shop", URLs: []string{"http://wep/"}}, "wep"},
+		"no such file":        {appfile.Choice{File: "/nowhere/holdfast.yaml"}, "/nowhere/holdfast.yaml"},
+	} {
+		if _, err := intent.Read(t.Context(), test.choice, shop(), intent.Options{}); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: %v, want %q", name, err, test.want)
+		}
+	}
+}

@@ -1,0 +1,105 @@
+package disturb
+
+import (
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/holdfast-ha/holdfast/framework/disturb/capacity"
+)
+
+var recreatable = Rule{
+	Number: 8, ID: "recreatable", Beyond: true,
+	Promise: "no pod ends whose replacement is not admitted (asked with dryRun=All), or for which no other node has its images and room",
+	needs:   []string{"pods", "nodes", "replicasets", "deployments", "statefulsets", "persistentvolumeclaims"},
+	step:    checkRecreatable,
+}
+
+func checkRecreatable(s *sight) {
+	asked := map[Object]bool{}
+	var leaving []corev1.Pod
+	if s.step.node != nil {
+		leaving = s.step.victims
+	}
+	room := capacity.New(capacity.Cluster{Nodes: s.Nodes, Pods: s.Pods, Claims: s.Claims}, leaving)
+	for _, p := range s.step.victims {
+		w := s.ownerOf(p)
+		if w == nil && !s.listed(p.Namespace) {
+			continue // rule 11 refuses
+		}
+		if w == nil {
+			if owner := metav1.GetControllerOf(&p); owner != nil { // rule 9 refuses a pod without one
+				s.refuse(objectOf(p), "move it to another node", "it is not known whether its controller, %s %s, would make it again", owner.Kind, owner.Name)
+			}
+			continue
+		}
+		if !asked[w.Object] {
+			asked[w.Object] = true
+			s.admitted(w)
+		}
+		s.elsewhere(p, room)
+	}
+}
+
+// admitted refuses a workload whose replacement the API server would not create.
+func (s *sight) admitted(w *Workload) {
+	switch err, answered := s.Admitted[w.Object]; {
+	case !answered:
+		s.refuse(w.Object, "give the user the right to create pods, which is used with dryRun=All only", "whether a replacement of its pods would be admitted was not asked")
+	case err != nil:
+		s.refuse(w.Object, "mend that first: its pods would not come back", "a replacement of its pods would not be admitted: %s", err)
+	}
+}
+
+// elsewhere refuses a pod for which no other node has its images and room. With a node, the pods of the node need room at the same time.
+func (s *sight) elsewhere(p corev1.Pod, room *capacity.Room) {
+	if c := capacity.PullsAlways(p); c != "" && !s.Limits.TrustRegistry {
+		s.refuse(objectOf(p), trust, "its container %s pulls its image each time (imagePullPolicy Always), and whether the registry answers cannot be seen", c)
+	}
+	var why []string
+	images := 0
+	for i := range s.Nodes {
+		n := &s.Nodes[i]
+		if n.Name == p.Spec.NodeName {
+			continue
+		}
+		if missing := capacity.MissingImage(p, n); missing != "" && !s.Limits.TrustRegistry {
+			images++
+			why = append(why, fmt.Sprintf("%s does not list image %s", n.Name, missing))
+			continue
+		}
+		no := unsteady(n)
+		if no == "" {
+			no = room.Refused(p, n)
+		}
+		if no == "" {
+			if s.step.node != nil {
+				room.Take(p, n.Name)
+			}
+			return
+		}
+		why = append(why, fmt.Sprintf("%s: %s", n.Name, no))
+	}
+	next := "make room, or add a node"
+	if images == len(why) && images > 0 {
+		next = trust
+	}
+	s.refuse(objectOf(p), next, "no other node would take its replacement: %s", summary(why))
+}
+
+// trust is what a reader can do about images of which no other node has a copy.
+const trust = "if its registry can be relied on, say in the file: disturb: {trustRegistry: true}"
+
+// summary are the first reasons of many.
+func summary(why []string) string {
+	const most = 4
+	switch {
+	case len(why) == 0:
+		return "there is none"
+	case len(why) <= most:
+		return strings.Join(why, "; ")
+	}
+	return fmt.Sprintf("%s; and %d more", strings.Join(why[:most], "; "), len(why)-most)
+}

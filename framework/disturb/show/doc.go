@@ -1,0 +1,4 @@
+// Package show writes a plan for people and for programs.
+//
+// It decides nothing: package disturb does.
+package show

@@ -1,0 +1,134 @@
+package healer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/spf13/pflag"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/holdfast-ha/holdfast/framework/hold"
+)
+
+// Command is the workload's name: `holdfast workload healer`.
+const Command = "healer"
+
+// The paths that a healer serves.
+const (
+	// HealthPath answers 200 if the healer has looked at the journals within the last StaleAfter.
+	HealthPath = "/healthz"
+	// StopPath, asked with POST, undoes everything at once. The body is the reason. Whoever can reach the pod may ask: all that comes of it is that
+	// the cluster is as it was.
+	StopPath = "/stop"
+)
+
+// StaleAfter is how old the last look may be for a healer that is ready.
+const StaleAfter = 15 * time.Second
+
+// mostReason bounds the reason of a stop, in bytes.
+const mostReason = 500
+
+// Serve runs a healer in a pod, until ctx ends.
+func Serve(ctx context.Context, args []string) error {
+	flags := pflag.NewFlagSet(Command, pflag.ContinueOnError)
+	listen := flags.String("listen", ":8080", "address of the health check, and of requests to stop")
+	namespace := flags.String("namespace", hold.Namespace, "namespace of the journals")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	config, err := rest.InClusterConfig()
+	if err != nil {
+		return fmt.Errorf("find the API server from inside of a pod: %w", err)
+	}
+	config.UserAgent = "holdfast-healer"
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return err
+	}
+	untyped, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return err
+	}
+	name, err := os.Hostname()
+	if err != nil {
+		return fmt.Errorf("read the pod's name: %w", err)
+	}
+	o := Options{Name: name, Client: client, Dynamic: untyped, Namespace: *namespace}
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", *listen)
+	if err != nil {
+		return err
+	}
+	return serve(ctx, o, listener)
+}
+
+// serve runs a healer and its HTTP server.
+func serve(ctx context.Context, o Options, listener net.Listener) error {
+	h := &front{options: o}
+	o.Looked = h.looked
+	server := &http.Server{Handler: h.handler(), ReadHeaderTimeout: 5 * time.Second}
+	failed := make(chan error, 1)
+	go func() { failed <- server.Serve(listener) }()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		if err := <-failed; !errors.Is(err, http.ErrServerClosed) {
+			failed <- err
+			cancel() // the kubelet starts the container again
+			return
+		}
+		failed <- nil
+	}()
+	err := Run(ctx, o)
+	return errors.Join(err, server.Close(), <-failed)
+}
+
+// front is what a healer serves.
+type front struct {
+	options Options
+
+	mu   sync.Mutex
+	last time.Time // of a look that was answered
+	err  error
+}
+
+func (f *front) looked(err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.err = err; err == nil {
+		f.last = time.Now()
+	}
+}
+
+func (f *front) handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET "+HealthPath, func(w http.ResponseWriter, _ *http.Request) {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if since := time.Since(f.last); f.last.IsZero() || since > StaleAfter {
+			http.Error(w, fmt.Sprintf("no look at the journals has succeeded lately: %v", f.err), http.StatusServiceUnavailable)
+			return
+		}
+		_, _ = fmt.Fprintln(w, "ready")
+	})
+	mux.HandleFunc("POST "+StopPath, func(w http.ResponseWriter, r *http.Request) {
+		reason, err := io.ReadAll(io.LimitReader(r.Body, mostReason))
+		if err == nil {
+			err = Stop(r.Context(), f.options, string(reason))
+		}
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusServiceUnavailable)
+			return
+		}
+		_, _ = fmt.Fprintln(w, "everything is being undone")
+	})
+	return mux
+}

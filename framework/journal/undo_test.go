@@ -1,0 +1,232 @@
+package journal
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// again deletes a node, and registers another machine of the same name, which is cordoned.
+func (w *world) again(name string) {
+	w.t.Helper()
+	nodes := w.admin.CoreV1().Nodes()
+	if err := nodes.Delete(w.t.Context(), name, metav1.DeleteOptions{}); err != nil {
+		w.t.Fatal(err)
+	}
+	n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.NodeSpec{Unschedulable: true}}
+	if _, err := nodes.Create(w.t.Context(), n, metav1.CreateOptions{FieldManager: "kubelet"}); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// Rule 15: a change is undone only where the field still holds what the run has set. What somebody else has changed since is left, and told.
+func TestWhatOthersHaveChangedIsLeft(t *testing.T) {
+	const zone = "topology.kubernetes.io/zone"
+	for name, test := range map[string]struct {
+		change  Change
+		by      func(*world)
+		state   State
+		why     string
+		holds   func(*world) any
+		holding any
+	}{
+		"nobody has": {Cordon("wa1"), func(*world) {}, SeenUndone, "", func(w *world) any { return w.node("wa1").Spec.Unschedulable }, false},
+		"to something else": {Label("wa1", zone, "ours"), func(w *world) { w.as("kubectl-label", "node", "wa1", `{"metadata":{"labels":{"`+zone+`":"theirs"}}}`) },
+			Left, `holds "theirs" now, which is neither what it was nor what this run had set: changed by kubectl-label at `,
+			func(w *world) any { return w.node("wa1").Labels[zone] }, "theirs"},
+		"back already": {Cordon("wa1"), func(w *world) { w.as("kubectl-uncordon", "node", "wa1", `{"spec":{"unschedulable":false}}`) },
+			SeenUndone, "", func(w *world) any { return w.node("wa1").Spec.Unschedulable }, false},
+		"back, and again to what the run had set": {Cordon("wa1"), func(w *world) {
+			w.as("kubectl-uncordon", "node", "wa1", `{"spec":{"unschedulable":false}}`)
+			w.as("kubectl-cordon", "node", "wa1", `{"spec":{"unschedulable":true}}`)
+		}, Left, "holds what this run had set, but somebody else has set it: changed by kubectl-cordon", func(w *world) any { return w.node("wa1").Spec.Unschedulable }, true},
+		"another field of the object": {Cordon("wa1"), func(w *world) { w.as("kubectl-label", "node", "wa1", `{"metadata":{"labels":{"x":"y"}}}`) },
+			SeenUndone, "", func(w *world) any { return w.node("wa1").Labels["x"] }, "y"},
+		"the machine is another of the same name": {Cordon("wa1"), func(w *world) { w.again("wa1") },
+			Left, "was deleted and created again by somebody else: its UID is ", func(w *world) any { return w.node("wa1").Spec.Unschedulable }, true},
+		"the object is gone": {Cordon("wa1"), func(w *world) {
+			if err := w.admin.CoreV1().Nodes().Delete(w.t.Context(), "wa1", metav1.DeleteOptions{}); err != nil {
+				w.t.Fatal(err)
+			}
+		}, Left, "nodes/wa1 is gone: somebody else has deleted it", func(w *world) any { return w.Get("/api/v1/nodes/wa1") == nil }, true},
+		"the replicas": {Scale(Workload("deployments", "shop", "web"), 5), func(w *world) { w.as("autoscaler", "deployment", "web", `{"spec":{"replicas":7}}`) },
+			Left, "holds 7 now", func(w *world) any { return w.replicas() }, int32(7)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				j, err := Open(t.Context(), w.options("run-1", nil))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, err := j.Do(t.Context(), test.change); err != nil {
+					t.Fatal(err)
+				}
+				test.by(w)
+				if err := j.Undo(t.Context()); err != nil {
+					t.Error(err)
+				}
+				e := j.Entries()[0]
+				if e.State != test.state || test.why != "" && !strings.Contains(e.Why, test.why) {
+					t.Errorf("%s: %s, want %s: %s", e.State, e.Why, test.state, test.why)
+				}
+				if got := test.holds(w); got != test.holding {
+					t.Errorf("it holds %v, want %v", got, test.holding)
+				}
+				if err := j.Clear(t.Context()); err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
+
+func (w *world) node(name string) *corev1.Node { return w.Get("/api/v1/nodes/" + name).(*corev1.Node) }
+
+func (w *world) replicas() int32 {
+	d, err := w.admin.AppsV1().Deployments("shop").Get(w.t.Context(), "web", metav1.GetOptions{})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return *d.Spec.Replicas
+}
+
+// A node that somebody else has cordoned is not cordoned, and so never uncordoned.
+func TestWhatIsSoAlreadyIsNotChanged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.as("kubectl-cordon", "node", "wa1", `{"spec":{"unschedulable":true}}`)
+		j, err := Open(t.Context(), w.options("run-1", nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := j.Do(t.Context(), Cordon("wa1")); !IsAlready(err) {
+			t.Errorf("%v", err)
+		}
+		if err := j.Undo(t.Context()); err != nil || !w.node("wa1").Spec.Unschedulable || len(j.Entries()) > 0 {
+			t.Errorf("%v, %v", err, j.Entries())
+		}
+	})
+}
+
+// One undo that fails does not stop the others, and the next healer tries it again.
+func TestAnUndoThatFailsStopsNoOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		j, err := Open(t.Context(), w.options("run-1", nil))
+		for _, name := range []string{"wa1", "wb1"} {
+			if err == nil {
+				_, err = j.Do(t.Context(), Cordon(name))
+			}
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.Refuse = func(method, path string) *apierrors.StatusError {
+			if method != "PATCH" || path != "/api/v1/nodes/wb1" {
+				return nil
+			}
+			return apierrors.NewForbidden(schema.GroupResource{Resource: "nodes"}, "wb1", errors.New("not today"))
+		}
+		if err := j.Undo(t.Context()); err == nil || !strings.Contains(err.Error(), "undo change 2: cordon wb1: ") {
+			t.Errorf("%v", err)
+		}
+		if w.node("wa1").Spec.Unschedulable || !w.node("wb1").Spec.Unschedulable || len(j.Unfinished()) != 1 {
+			t.Errorf("unfinished: %v", j.Unfinished())
+		}
+		w.Refuse = nil
+		if left, unexplained, err := w.heal(t.Context()); err != nil || len(left)+len(unexplained) > 0 || w.journals() != 0 {
+			t.Errorf("%v: left %v, %v", err, left, unexplained)
+		}
+		check(t, "after the next heal", w.differences())
+	})
+}
+
+// Two runs: the second makes no change while the first has changes that are not undone, and the first makes none when a healer has taken its journal.
+func TestTwoRuns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		first, err := Open(t.Context(), w.options("run-1", nil))
+		if err == nil {
+			_, err = first.Do(t.Context(), Cordon("wa1"))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Open(t.Context(), w.options("run-2", nil)); err == nil || !strings.Contains(err.Error(), "run run-1 has left changes in this cluster that are not undone: run 'holdfast heal' first") {
+			t.Errorf("the second: %v", err)
+		}
+		o := w.options("", nil)
+		all, err := Find(t.Context(), Where{Client: o.Client, Dynamic: o.Dynamic})
+		if err != nil || len(all) != 1 {
+			t.Fatalf("%v: %d journals", err, len(all))
+		}
+		if err := all[0].TakeOver(t.Context(), "a healer"); err != nil {
+			t.Fatal(err)
+		}
+		var taken *TakenError
+		if _, err := first.Do(t.Context(), Cordon("wb1")); !errors.As(err, &taken) || taken.By != "a healer" || w.node("wb1").Spec.Unschedulable {
+			t.Errorf("the first goes on: %v", err)
+		}
+		if err := all[0].Undo(t.Context()); err != nil || w.node("wa1").Spec.Unschedulable {
+			t.Errorf("%v", err)
+		}
+	})
+}
+
+// A change that cannot be written down is not made, whichever place cannot be written.
+func TestWhatCannotBeWrittenDownIsNotMade(t *testing.T) {
+	for name, test := range map[string]func(*world, *Options){
+		"no room in the cluster": func(w *world, _ *Options) {
+			w.Refuse = func(method, path string) *apierrors.StatusError {
+				if method == "GET" || !strings.Contains(path, "/configmaps") {
+					return nil
+				}
+				return apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "x", errors.New("exceeded quota"))
+			}
+		},
+		"no local file": func(_ *world, o *Options) { o.File = "/proc/nowhere/journal" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				o := w.options("run-1", nil)
+				test(w, &o)
+				if _, err := New(o).Do(t.Context(), Cordon("wa1")); err == nil {
+					t.Error("no error")
+				}
+				if w.node("wa1").Spec.Unschedulable {
+					t.Error("the change was made")
+				}
+			})
+		})
+	}
+}
+
+func TestChangesThatNoJournalMakes(t *testing.T) {
+	uncordon := Cordon("wa1")
+	uncordon.Value = nil
+	secret := Cordon("wa1")
+	secret.Object = Object{Version: "v1", Resource: "secrets", Namespace: "shop", Name: "token"}
+	forever := RunCommand([]string{"halt"}, nil)
+	for want, c := range map[string]Change{
+		"a journal removes no fields": uncordon, "neither reads nor writes Secrets": secret, "it has no command that undoes it": forever,
+		"only one of a known UID": EvictPod("shop", "web", ""),
+	} {
+		j := New(Options{Run: "run-1"})
+		if _, err := j.Do(context.WithoutCancel(t.Context()), c); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+	var none *Journal
+	if _, err := none.Do(t.Context(), Cordon("wa1")); err == nil || !strings.Contains(err.Error(), "there is no journal to write it down in") {
+		t.Errorf("without a journal: %v", err)
+	}
+}

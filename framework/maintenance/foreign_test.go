@@ -1,0 +1,293 @@
+package maintenance
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/clusters/clustertest"
+	"github.com/holdfast-ha/holdfast/clusters/existing"
+	"github.com/holdfast-ha/holdfast/framework/hold"
+	"github.com/holdfast-ha/holdfast/framework/journal"
+	"github.com/holdfast-ha/holdfast/workloads"
+)
+
+// staging is a cluster that holdfast did not make.
+func staging() *clustertest.Cluster {
+	c := clustertest.New("staging", clusters.Spec{Zones: []string{"a", "b"}})
+	c.Owners = true
+	return c
+}
+
+// killed makes changes as a run that is killed then, on this machine or on another one.
+func killed(t *testing.T, c *clustertest.Cluster, here bool, changes ...journal.Change) (file string) {
+	t.Helper()
+	client := kubernetes.NewForConfigOrDie(c.Config())
+	held, err := hold.Take(t.Context(), client, "run-1", "holdfast test --disturb", hold.Options{Cluster: "staging", Foreign: true, Context: "staging"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	file = filepath.Join(t.TempDir(), "journal.jsonl")
+	j, err := journal.Open(t.Context(), journal.Options{
+		Run: "run-1", Command: "holdfast test --disturb", Client: client, Dynamic: dynamic.NewForConfigOrDie(c.Config()), File: file, Hold: held,
+	})
+	for _, change := range changes {
+		if err == nil {
+			_, err = j.Do(t.Context(), change)
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	held.Drop()
+	const at = "/apis/coordination.k8s.io/v1/namespaces/holdfast/leases/cluster"
+	lease := c.Get(at).(*coordinationv1.Lease).DeepCopy()
+	var who hold.Holder
+	if err := json.Unmarshal([]byte(lease.Annotations["holdfast.dev/holder"]), &who); err != nil {
+		t.Fatal(err)
+	}
+	if who.Began += "1"; !here { // as if another process had its number
+		who.Host, who.Machine = "laptop", "another"
+	}
+	text, err := json.Marshal(who)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lease.Annotations["holdfast.dev/holder"] = string(text)
+	c.Put(filepath.Dir(at), lease)
+	return file
+}
+
+func (f Foreign) on(c *clustertest.Cluster) (Foreign, *bytes.Buffer) {
+	var out bytes.Buffer
+	f.Access, f.Out = existing.Of("staging", "default", c.Config()), &out
+	return f, &out
+}
+
+func checkLines(t *testing.T, what, got string, want ...string) {
+	t.Helper()
+	if lines := strings.TrimSuffix(strings.ReplaceAll(got, "staging: ", ""), "\n"); lines != strings.Join(want, "\n") {
+		t.Errorf("%s:\n%s\nwant\n%s", what, lines, strings.Join(want, "\n"))
+	}
+}
+
+// TestForeignHeal undoes what a killed run has left, from a machine that knows nothing of it, and leaves nothing of holdfast. A second heal writes
+// nothing at all.
+func TestForeignHeal(t *testing.T) {
+	for name, here := range map[string]bool{"on the machine of the run": true, "on another machine": false} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := staging()
+				killed(t, c, here, journal.Cordon("wa1"), journal.Label("wb1", "example.com/x", "1"))
+				c.Put("/api/v1/namespaces", &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
+					Name: "holdfast-load-x7", Labels: map[string]string{workloads.LabelPartOf: workloads.PartOf},
+					Annotations: map[string]string{hold.ExpiresKey: time.Now().Add(-time.Minute).Format(time.RFC3339)},
+				}})
+				f, out := Foreign{}.on(c)
+				asked := len(c.Asked())
+				if err := f.DryRun(t.Context()); err != nil || len(c.Asked()) != asked {
+					t.Errorf("dry run: %v, it wrote %q", err, c.Asked()[asked:])
+				}
+				for _, want := range []string{
+					"the cluster is held by run-1 (holdfast test --disturb; process ", "run run-1: would undo: label wb1 with example.com/x=1\n",
+					"run run-1: would undo: cordon wa1\n", "would remove namespace holdfast-load-x7, whose time has passed\n", "would remove namespace holdfast\n",
+				} {
+					if !strings.Contains(out.String(), want) {
+						t.Errorf("dry run says\n%s\nwant %s", out, want)
+					}
+				}
+				out.Reset()
+				if err := f.Heal(t.Context()); err != nil {
+					t.Error(err)
+				}
+				want := []string{
+					"released the cluster from run-1", "run run-1: undone: cordon wa1", "run run-1: undone: label wb1 with example.com/x=1",
+					"removed namespace holdfast-load-x7, whose time had passed", "removed namespace holdfast", "healed",
+				}
+				if !here {
+					want = append([]string{"waiting 30s for a sign of life from run-1, which ran on another machine"}, want...)
+				}
+				checkLines(t, "heal", out.String(), want...)
+				if n := c.Get("/api/v1/nodes/wa1").(*corev1.Node); n.Spec.Unschedulable {
+					t.Error("wa1 is cordoned")
+				}
+				if _, there := c.Get("/api/v1/nodes/wb1").GetLabels()["example.com/x"]; there {
+					t.Error("wb1 is labelled")
+				}
+				time.Sleep(time.Minute)
+				out.Reset()
+				asked = len(c.Asked())
+				if err := f.Heal(t.Context()); err != nil || len(c.Asked()) != asked {
+					t.Errorf("again: %v, it wrote %q", err, c.Asked()[asked:])
+				}
+				checkLines(t, "again", out.String(), "nothing to heal")
+			})
+		})
+	}
+}
+
+// TestForeignHealSaysWhatItLeaves, and whose change it was. It does not overwrite it, and is no error.
+func TestForeignHealSaysWhatItLeaves(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := staging()
+		for _, m := range c.Machines { // as if their kubelets had registered them
+			n := c.Get("/api/v1/nodes/" + m.Name()).(*corev1.Node).DeepCopy()
+			c.Forget("/api/v1/nodes/" + m.Name())
+			n.UID, n.ResourceVersion = "", ""
+			if _, err := kubernetes.NewForConfigOrDie(c.Config()).CoreV1().Nodes().Create(t.Context(), n, metav1.CreateOptions{FieldManager: "kubelet"}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		killed(t, c, true, journal.Label("wa1", "topology.kubernetes.io/zone", "c"))
+		_, err := kubernetes.NewForConfigOrDie(c.Config()).CoreV1().Nodes().Patch(t.Context(), "wa1", "application/merge-patch+json",
+			[]byte(`{"metadata":{"labels":{"topology.kubernetes.io/zone":"d"}}}`), metav1.PatchOptions{FieldManager: "kubectl-label"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, out := Foreign{}.on(c)
+		if err := f.Heal(t.Context()); err != nil {
+			t.Error(err)
+		}
+		const why = `/metadata/labels/topology.kubernetes.io~1zone holds "d" now, which is neither what it was nor what this run had set: changed by kubectl-label at 2000-01-01T00:00:00Z`
+		checkLines(t, "heal", out.String(), "released the cluster from run-1",
+			"run run-1: left as it is: label wa1 with topology.kubernetes.io/zone=c: "+why,
+			`run run-1: differs: nodes/wa1: /metadata/labels/topology.kubernetes.io~1zone: was "a", and is "d": change 1: label wa1 with topology.kubernetes.io/zone=c: `+why,
+			"removed namespace holdfast", "healed")
+		if got := c.Get("/api/v1/nodes/wa1").GetLabels()["topology.kubernetes.io/zone"]; got != "d" {
+			t.Errorf("it is %s", got)
+		}
+	})
+}
+
+// TestForeignHealOfADifferenceThatNothingExplains is an error, although everything that was written down is undone.
+func TestForeignHealOfADifferenceThatNothingExplains(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := staging()
+		killed(t, c, true, journal.Cordon("wa1"))
+		c.EditNode("wb1", func(n *corev1.Node) { n.Spec.Taints = []corev1.Taint{{Key: "x", Effect: corev1.TaintEffectNoSchedule}} })
+		f, out := Foreign{}.on(c)
+		err := f.Heal(t.Context())
+		if err == nil || !strings.Contains(err.Error(), "1 fields are not as they were, and nothing says who has changed them") ||
+			!strings.Contains(out.String(), "differs: nodes/wb1: /spec/taints/x:NoSchedule: was nothing, and is \"\": nothing says who has changed it\n") {
+			t.Errorf("%v\n%s", err, out)
+		}
+	})
+}
+
+// TestForeignHealRefusesARunThatLives, here and on another machine, and touches nothing.
+func TestForeignHealRefusesARunThatLives(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := staging()
+		client := kubernetes.NewForConfigOrDie(c.Config())
+		held, err := hold.Take(t.Context(), client, "run-1", "holdfast test", hold.Options{Cluster: "staging"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer held.Drop()
+		f, _ := Foreign{}.on(c)
+		asked := len(c.Asked())
+		err = f.Heal(t.Context())
+		if err == nil || !strings.Contains(err.Error(), "cluster staging is in use since") || !strings.HasSuffix(err.Error(), ": wait until it ends") || len(c.Asked()) != asked {
+			t.Errorf("%v; it wrote %q", err, c.Asked()[asked:])
+		}
+	})
+}
+
+// TestForeignHealFromTheLocalCopy: somebody has deleted the namespace holdfast while the run was killed.
+func TestForeignHealFromTheLocalCopy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := staging()
+		file := killed(t, c, true, journal.Cordon("wa1"))
+		f, out := Foreign{File: file}.on(c)
+		if err := f.Heal(t.Context()); err == nil || !strings.Contains(err.Error(), "the journal of run run-1 is in the cluster, and newer than ") {
+			t.Errorf("while the ConfigMap is there: %v", err)
+		}
+		if err := kubernetes.NewForConfigOrDie(c.Config()).CoreV1().Namespaces().Delete(t.Context(), "holdfast", metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Heal(t.Context()); err != nil || c.Get("/api/v1/nodes/wa1").(*corev1.Node).Spec.Unschedulable {
+			t.Errorf("%v\n%s", err, out)
+		}
+		other := staging()
+		other.Forget("/api/v1/namespaces/kube-system")
+		other.Put("/api/v1/namespaces", &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "kube-system", UID: "another"}})
+		f, _ = Foreign{File: file}.on(other)
+		if err := f.Heal(t.Context()); err == nil || !strings.Contains(err.Error(), "is the journal of another cluster") {
+			t.Errorf("in another cluster: %v", err)
+		}
+	})
+}
+
+// TestForeignHealRunsNoCommandsUnasked: they come from the cluster.
+func TestForeignHealRunsNoCommandsUnasked(t *testing.T) {
+	c := staging()
+	mark := filepath.Join(t.TempDir(), "undone")
+	killed(t, c, true, journal.Cordon("wa1"), journal.RunCommand([]string{"true"}, []string{"touch", mark}))
+	f, out := Foreign{}.on(c)
+	err := f.Heal(t.Context())
+	if err == nil || !strings.Contains(err.Error(), `it is undone by a command, ["touch" "`) || !strings.Contains(err.Error(), "--run-commands") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	if _, err := os.Stat(mark); err == nil {
+		t.Error("a command from the cluster was run")
+	}
+	if c.Get("/api/v1/nodes/wa1").(*corev1.Node).Spec.Unschedulable {
+		t.Error("the rest was not undone")
+	}
+	f, out = Foreign{Commands: true}.on(c)
+	if err := f.Heal(t.Context()); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+	if _, err := os.Stat(mark); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestForeignHealRemovesTheHealer, wherever its Roles are, and nobody else's.
+func TestForeignHealRemovesTheHealer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := staging()
+		killed(t, c, true, journal.Cordon("wa1"))
+		ours := map[string]string{workloads.LabelPartOf: workloads.PartOf, workloads.LabelComponent: workloads.ComponentHealer, workloads.LabelRun: "run-1"}
+		const rbac = "/apis/rbac.authorization.k8s.io/v1"
+		c.Put("/api/v1/namespaces/holdfast/serviceaccounts", &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: "holdfast", Name: "healer", Labels: ours}})
+		c.Put(rbac+"/clusterroles", &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "holdfast-healer-run-1", Labels: ours}})
+		c.Put(rbac+"/namespaces/shop/roles", &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "holdfast-healer-run-1", Labels: ours}})
+		c.Put(rbac+"/clusterroles", &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "theirs"}})
+		f, out := Foreign{}.on(c)
+		if err := f.Heal(t.Context()); err != nil {
+			t.Errorf("%v\n%s", err, out)
+		}
+		if left := c.List(rbac + "/clusterroles"); len(left) != 1 || left[0].GetName() != "theirs" {
+			t.Errorf("%+v are left\n%s", left, out)
+		}
+		if !strings.Contains(out.String(), "removed ClusterRole holdfast-healer-run-1 of the healer\n") {
+			t.Errorf("%s", out)
+		}
+	})
+}
+
+// TestForeignNeedsAnAPIServer: what is wrong is said, with what can be done about it.
+func TestForeignNeedsAnAPIServer(t *testing.T) {
+	c := staging()
+	f, _ := Foreign{}.on(c)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := f.Heal(ctx); err == nil {
+		t.Error("healed without an API server")
+	}
+}
