@@ -36,3 +36,37 @@ func TestMarked(t *testing.T) {
 		t.Error("the recording was changed")
 	}
 }
+
+// A drain, an eviction and a rollout are active until the last of their pods has ended, and not only until it was told to: load of ten requests a second
+// may have none on its way in the moment in which a single pod is evicted.
+func TestVoluntaryDisturbancesLastAsLongAsTheirPodsEnd(t *testing.T) {
+	run := historytest.Healthy().AsRecording("ns/backend").Run()
+	r := disturbances.Read(run)
+	_, during := run.UnderLoad()
+	lives := stages.Faults(r.Marked())
+	checked := 0
+	for i, d := range r.All {
+		life := lives[i]
+		if d.Open || !life.Healed.OK {
+			continue
+		}
+		want := life.Healing.At
+		for _, e := range run.Events {
+			if e.Pod == nil || e.Pod.Change != history.Deleted {
+				continue
+			}
+			for _, p := range d.Pods {
+				if p.UID == e.Pod.UID && d.Kind.Voluntary() {
+					want = max(want, min(e.T, during))
+					checked++
+				}
+			}
+		}
+		if life.Healed.At != want || life.Healing.At < d.Over {
+			t.Errorf("%s: being reverted from %s, reverted at %s, want %s", d.Name, life.Healing.At, life.Healed.At, want)
+		}
+	}
+	if checked == 0 {
+		t.Error("no pod of a voluntary disturbance has ended: nothing is shown")
+	}
+}

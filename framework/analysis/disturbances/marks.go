@@ -37,8 +37,8 @@ func (r *Recording) Marked() history.Run {
 	return marked
 }
 
-// stages are those of a disturbance as a fault. It is reverted, and seen to be, from when it did nothing more to the pods. One that was
-// not over by then has neither stage.
+// stages are those of a disturbance as a fault. It is being reverted from when it did nothing more to the pods, and is reverted when the last
+// pod that it has told to end has ended: until then, requests meet what it did. One that was not over by then has neither stage.
 func (r *Recording) stages(id int, d *Disturbance, list []*parts.Part) (marks []history.Event) {
 	mark := history.FaultMark{ID: id, Name: d.Name, Nodes: d.Nodes, Voluntary: d.Kind.Voluntary()}
 	for _, p := range d.Pods {
@@ -57,7 +57,23 @@ func (r *Recording) stages(id int, d *Disturbance, list []*parts.Part) (marks []
 	add(d.Seen, history.Seen, d.Words)
 	if over := max(d.Over, d.Seen); !d.Open && over <= r.during {
 		add(over, history.Healing, "")
-		add(over, history.Healed, "")
+		add(max(over, r.ending(d)), history.Healed, "")
 	}
 	return marks
+}
+
+// ending is until when the pods of a voluntary disturbance were ending while the recording is judged. A drain or an eviction tells a pod to end
+// within a moment, in which no request may be on its way; the pod then serves, or fails to, for its grace period.
+func (r *Recording) ending(d *Disturbance) (until history.Offset) {
+	if !d.Kind.Voluntary() {
+		return 0
+	}
+	for _, p := range d.Pods {
+		gone, is := r.gone[p.UID]
+		if !is {
+			gone = r.during
+		}
+		until = max(until, min(gone, r.during))
+	}
+	return until
 }

@@ -16,12 +16,18 @@ type Recording struct {
 	Joined *parts.Parts
 
 	run            history.Run
-	steady, during history.Offset // from when to when it is judged: the load flowed, or without load the watches were complete
+	gone           map[string]history.Offset // when pods had ended, by their UIDs
+	steady, during history.Offset            // from when to when it is judged: the load flowed, or without load the watches were complete
 }
 
 // Read reads a recording.
 func Read(run history.Run) *Recording {
-	r := &Recording{run: run, Parts: parts.Of(run), Joined: parts.OfRules(run)}
+	r := &Recording{run: run, Parts: parts.Of(run), Joined: parts.OfRules(run), gone: make(map[string]history.Offset)}
+	for _, e := range run.Events {
+		if p := e.Pod; p != nil && (p.Change == history.Deleted || p.Ended()) && r.gone[p.UID] == 0 {
+			r.gone[p.UID] = e.T
+		}
+	}
 	r.steady, r.during = run.UnderLoad()
 	if _, _, ended := run.Window(history.Drained); !ended && len(run.Events) > 0 {
 		r.during = run.Events[len(run.Events)-1].T
