@@ -159,7 +159,8 @@ type Verdict struct {
 	Promise  string             `json:"promise"`
 	Kind     string             `json:"kind"` // for example NoFailedRequests
 	Outcome  verdict.Outcome    `json:"outcome"`
-	At       Seconds            `json:"atSeconds"` // the moment that decided the outcome; zero if the whole record did
+	Untested bool               `json:"untested,omitempty"` // see verdict.Verdict
+	At       Seconds            `json:"atSeconds"`          // the moment that decided the outcome; zero if the whole record did
 	Seen     string             `json:"seen"`
 	Evidence []string           `json:"evidence"`
 	Numbers  map[string]float64 `json:"numbers"` // durations are in seconds
@@ -171,13 +172,14 @@ func newVerdict(v verdict.Verdict) Verdict {
 	if v.Numbers == nil {
 		v.Numbers = map[string]float64{}
 	}
-	return Verdict{v.Promise, v.Kind, v.Outcome, Seconds(v.At), v.Seen, notNil(v.Evidence), v.Numbers, v.Limits}
+	return Verdict{v.Promise, v.Kind, v.Outcome, v.Untested, Seconds(v.At), v.Seen, notNil(v.Evidence), v.Numbers, v.Limits}
 }
 
 // Recorded is the verdict in the form in which a run stores it.
 func (v *Verdict) Recorded() verdict.Verdict {
 	return verdict.Verdict{
-		Promise: v.Promise, Kind: v.Kind, Outcome: v.Outcome, At: time.Duration(v.At), Seen: v.Seen, Evidence: v.Evidence, Numbers: v.Numbers, Limits: v.Limits,
+		Promise: v.Promise, Kind: v.Kind, Outcome: v.Outcome, Untested: v.Untested, At: time.Duration(v.At), Seen: v.Seen, Evidence: v.Evidence,
+		Numbers: v.Numbers, Limits: v.Limits,
 	}
 }
 

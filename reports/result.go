@@ -79,16 +79,16 @@ func (s *Scenario) sumUp() (Result, string) {
 	if s.Mutant != nil {
 		return s.Mutant.sumUp(s.Incomplete)
 	}
-	var outcomes []verdict.Outcome
+	var verdicts []verdict.Verdict
 	for i := range s.Verdicts {
-		outcomes = append(outcomes, s.Verdicts[i].Outcome)
+		verdicts = append(verdicts, s.Verdicts[i].Recorded())
 	}
-	sum := verdict.Sum(outcomes...)
+	sum := verdict.Overall(verdicts)
 	// A promise that was seen broken stays broken if the rest of the record is missing.
 	if s.Incomplete != "" && sum != verdict.Violated {
 		return Unknown, "the record is incomplete: " + s.Incomplete
 	}
-	decided := slices.IndexFunc(outcomes, func(o verdict.Outcome) bool { return verdict.Sum(o) == sum })
+	decided := slices.IndexFunc(verdicts, func(v verdict.Verdict) bool { return verdict.Overall([]verdict.Verdict{v}) == sum })
 	if decided < 0 {
 		return Unknown, "no promise was judged"
 	}

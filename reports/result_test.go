@@ -10,6 +10,7 @@ func TestSumUp(t *testing.T) {
 	v := func(kind string, o verdict.Outcome) verdict.Verdict {
 		return verdict.Verdict{Kind: kind, Outcome: o, Seen: kind + " " + string(o)}
 	}
+	untested := verdict.Verdict{Kind: "U", Outcome: verdict.Unknown, Untested: true, Seen: "U untested"}
 	mutant := &Mutant{}
 	caught := func(o verdict.Outcome, n float64) *verdict.Verdict {
 		return &verdict.Verdict{Kind: "Caught", Outcome: o, Seen: "of the mutant", Numbers: map[string]float64{verdict.CaughtNumber: n}}
@@ -30,6 +31,9 @@ func TestSumUp(t *testing.T) {
 		"nothing judged":               {nil, nil, nil, "", Unknown, "no promise was judged"},
 		"held on half a record":        {[]verdict.Verdict{v("A", "held")}, nil, nil, "torn", Unknown, "the record is incomplete: torn"},
 		"violated on half a record":    {[]verdict.Verdict{v("A", "violated")}, nil, nil, "torn", Violated, "A violated"},
+		"untested does not count":      {[]verdict.Verdict{untested, v("A", "held")}, nil, nil, "", Held, "A held"},
+		"nor beside what is missing":   {[]verdict.Verdict{untested, v("A", "unknown")}, nil, nil, "", Unknown, "A unknown"},
+		"all untested":                 {[]verdict.Verdict{untested, untested}, nil, nil, "", Unknown, "U untested"},
 		"mutant caught":                {violated, mutant, caught("held", 1), "", Caught, "of the mutant"},
 		"mutant missed":                {violated, mutant, caught("violated", 0), "", Missed, "of the mutant"},
 		"mutant unknown":               {violated, mutant, caught("unknown", 0), "", Unknown, "of the mutant"},

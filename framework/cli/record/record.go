@@ -28,6 +28,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/prose"
 	"github.com/holdfast-ha/holdfast/framework/recording"
 	"github.com/holdfast-ha/holdfast/framework/recording/inside"
+	"github.com/holdfast-ha/holdfast/framework/run/summary"
 )
 
 // Report prints the summary of a run, and writes its reports. Its error has the exit code.
@@ -214,6 +215,8 @@ func (f *flags) run(cmd *cobra.Command, version string, command []string, report
 	if file.ID == "" { // nothing was recorded
 		return err
 	}
+	_, _ = fmt.Fprintln(out)
+	summary.WriteRecorded(out, file)
 	err = report(out, o.Run.Dir, file, err, runfolder.PointLatest(f.artifacts, id))
 	if len(command) == 0 { // a signal ends such a recording as it should
 		err = exit.Final(err)

@@ -1,6 +1,7 @@
 package summary
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/judge"
 	"github.com/holdfast-ha/holdfast/framework/judge/stored"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 // columns is the width of what is printed.
@@ -36,6 +38,23 @@ func WriteJudgement(out io.Writer, found stored.Judgement) {
 	writeNotes(out, found.Sum)
 	if len(found.Sum.Scenarios) > 0 {
 		_, _ = fmt.Fprintln(out, Of(found.Sum))
+	}
+}
+
+// WriteRecorded prints each promise of a run that was recorded, with its verdict and what was seen. Verdicts that cannot be read are in the report.
+func WriteRecorded(out io.Writer, f runfolder.File) {
+	for _, s := range f.Scenarios {
+		for _, raw := range s.Verdicts {
+			var v verdict.Verdict
+			if json.Unmarshal(raw, &v) != nil {
+				continue
+			}
+			word := string(v.Outcome)
+			if v.Untested {
+				word = "not tested"
+			}
+			writeVerdict(out, word, v.Promise, v.Seen)
+		}
 	}
 }
 
