@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
@@ -42,6 +43,8 @@ type Attack struct {
 	record *recorder
 	halt   *halt
 	log    *slog.Logger
+
+	yielded atomic.Bool
 }
 
 // NewAttack prepares a valid plan; Run plays it. The context is used for its values only: a plan ends by
@@ -53,7 +56,10 @@ func NewAttack(ctx context.Context, plan Plan, o Options) (*Attack, error) {
 		record: newRecorder(o.Now, cmp.Or(o.MaxRows, DefaultMaxRows), plan.Lanes, o.Segments),
 	}
 	if plan.Yields {
-		a.record.tooMany = a.halt.stop
+		a.record.tooMany = func(at history.Offset) {
+			a.yielded.Store(true)
+			a.halt.stop(at)
+		}
 	}
 	shared := &sharedDialer{flows: o.Flows}
 	for _, l := range plan.Lanes {
@@ -116,6 +122,9 @@ func (a *Attack) Run(start history.Offset) {
 // Stop ends the load at a moment: no hit is due then or later. Requests in flight still get their answer, or their time-out. A second
 // call changes nothing.
 func (a *Attack) Stop(at history.Offset) { a.halt.stop(at) }
+
+// Yielded reports whether an answer has said that there are too many requests, and the plan yields to that.
+func (a *Attack) Yielded() bool { return a.yielded.Load() }
 
 // Status returns the status of the lanes, in the plan's order.
 func (a *Attack) Status() []LaneStatus { return a.record.status(a.plan.Lanes) }

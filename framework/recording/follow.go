@@ -103,11 +103,11 @@ func (s *Session) yielded() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, l := range s.load {
-		if l.stopped || !l.session.Totals().Finished {
+		what := whyEnded(l.session.Totals(), s.board.Now(), l.until)
+		if l.stopped || what == "" {
 			continue
 		}
 		l.stopped = true
-		what := l.why(s.board.Now())
 		_ = s.board.Append(history.Event{T: s.board.Now(), Trouble: &history.Trouble{What: what}}) // a record that rejects it is incomplete
 		s.Say("  %s", what)
 	}

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -111,9 +112,7 @@ func (s *Session) target(ctx context.Context, h *history.Header) error {
 	}
 	h.Plan.Lanes = append(h.Plan.Lanes, history.LanePlan{Lane: history.LaneControl, RatePerSecond: controlRate})
 	slices.Sort(all)
-	if h.Recorded != nil {
-		h.Recorded.Services = slices.Compact(all)
-	}
+	h.Recorded.Services = slices.Compact(all)
 	return nil
 }
 
@@ -166,6 +165,9 @@ func front(from history.LoadFrom, services []string) *history.Front {
 func (s *Session) startLoad(ctx, lasting context.Context) error {
 	for _, from := range []history.LoadFrom{history.LoadOutside, history.LoadInside} {
 		plan := load.Plan{ID: s.options.Run.ID + "-" + string(from), Duration: load.MaxDuration, Yields: true}
+		if s.options.Disturbs {
+			plan.Untended = untended
+		}
 		for _, p := range s.options.sent() {
 			if p.from == from {
 				plan.Lanes = append(plan.Lanes, p.lanes...)
@@ -191,6 +193,10 @@ func rateOf(lanes []load.Lane) (sum float64) {
 	}
 	return sum
 }
+
+// untended is how long the load of a cluster that holdfast disturbs goes on without this process. A recording of somebody else's change goes on, because
+// its API server may be away for minutes.
+const untended = time.Minute
 
 // controlRate is that of the control lane, which never leaves its worker.
 const controlRate = 20

@@ -16,6 +16,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/apptest"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/load"
+	"github.com/holdfast-ha/holdfast/framework/load/collect"
 	"github.com/holdfast-ha/holdfast/framework/poll"
 )
 
@@ -117,14 +118,23 @@ func TestLoadYields(t *testing.T) {
 	}
 }
 
-// A load that has lasted as long as one may did not yield to anybody.
+// A load that has lasted as long as one may did not yield to anybody, and one that nobody asked for was not refused.
 func TestWhyALoadEnds(t *testing.T) {
-	l := loading{until: time.Hour}
-	if why := l.why(time.Hour - 1); !strings.Contains(why, "status 429") {
-		t.Errorf("before its time: %s", why)
-	}
-	if why := l.why(time.Hour); !strings.Contains(why, "the longest time") || strings.Contains(why, "429") {
-		t.Errorf("at its time: %s", why)
+	for _, test := range []struct {
+		totals collect.Totals
+		now    time.Duration
+		want   string
+	}{
+		{collect.Totals{Yielded: true}, time.Second, "status 429"},
+		{collect.Totals{Untended: true, Finished: true}, time.Second, "for 1m0s, no load worker could be asked"},
+		{collect.Totals{}, time.Hour, ""},
+		{collect.Totals{Finished: true}, time.Hour, "the longest time"},
+		{collect.Totals{Finished: true}, time.Hour - 1, "do not say why"},
+	} {
+		why := whyEnded(test.totals, test.now, time.Hour)
+		if !strings.Contains(why, test.want) || (why == "") != (test.want == "") {
+			t.Errorf("%+v after %s: %q, want %q", test.totals, test.now, why, test.want)
+		}
 	}
 }
 

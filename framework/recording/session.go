@@ -106,7 +106,14 @@ func (s *Session) Undisturbed() error {
 	return fmt.Errorf("before anything was done, %d of %s failed%s: %w", failed, prose.Count(sent, "request"), strings.TrimRight(why, " "), ErrUnhealthy)
 }
 
-// totals are the requests of all workers.
+// Requests are those of all workers so far, as far as they were collected.
+func (s *Session) Requests() (sent, failed uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.totals()
+}
+
+// totals are the requests of all workers. The caller holds the lock, or the load has not begun.
 func (s *Session) totals() (sent, failed uint64) {
 	for _, l := range s.load {
 		t := l.session.Totals()
@@ -144,10 +151,17 @@ type loading struct {
 	stopped bool           // the user was told that it ended early
 }
 
-// why is why a load ended that nobody has stopped.
-func (l *loading) why(now history.Offset) string {
-	if now >= l.until {
+// whyEnded is why a load has ended, or is ending, that nobody has stopped. Empty: it has not.
+func whyEnded(t collect.Totals, now, until history.Offset) string {
+	switch {
+	case t.Yielded:
+		return "the load stopped: a server answered with status 429, which says that there are too many requests; name a lower rate with --rate"
+	case t.Untended:
+		return fmt.Sprintf("the load stopped: for %s, no load worker could be asked for what it had seen", untended)
+	case !t.Finished:
+		return ""
+	case now >= until:
 		return fmt.Sprintf("the load ended after %s, which is the longest time that requests are sent", load.MaxDuration)
 	}
-	return "the load stopped: a server answered with status 429, which says that there are too many requests; name a lower rate with --rate"
+	return "the load stopped, and its workers do not say why"
 }

@@ -70,6 +70,7 @@ func (w *worker) forPlan(serve func(http.ResponseWriter, *http.Request, *playing
 			http.Error(rw, fmt.Sprintf("no plan %q", id), http.StatusNotFound)
 			return
 		}
+		p.asked.Store(int64(w.clock()))
 		serve(rw, r, p)
 	}
 }

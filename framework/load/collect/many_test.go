@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -199,5 +200,69 @@ func TestARateForManyWorkers(t *testing.T) {
 	plan.Share = history.Share{Workers: 200}
 	if err := plan.Validate(); err != nil {
 		t.Error(err)
+	}
+}
+
+// An answer with status 429 to one worker ends the load of all within seconds.
+func TestAllWorkersYield(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sink, reopen := newRecord(t)
+		var answered atomic.Bool
+		m := newMany(t, 4, func(i int) http.RoundTripper {
+			serve := loadtest.Late(2 * time.Millisecond)
+			return loadtest.RoundTrip(func(r *http.Request) (*http.Response, error) {
+				if i == 2 && r.URL.Host == "target" && sink.Now() > 10*time.Second && answered.CompareAndSwap(false, true) {
+					return textAnswer(http.StatusTooManyRequests, "slow down"), nil
+				}
+				return serve.RoundTrip(r)
+			})
+		})
+		plan := twoLanes(time.Hour)
+		plan.Yields = true
+		s, err := Start(t.Context(), m.client(), m.workers, plan, sink)
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(30 * time.Second)
+		if got := s.Totals(); !got.Finished || !got.Yielded || got.Untended {
+			t.Errorf("after 30s: %+v", got)
+		}
+		_ = s.Stop(t.Context()) // hits are missing, which it says
+		last := history.Offset(0)
+		for _, r := range read(t, reopen()).rows {
+			last = max(last, r.Sent)
+		}
+		if last < 10*time.Second || last > 20*time.Second {
+			t.Errorf("the last request was sent at %s", last)
+		}
+	})
+}
+
+// A load whose harness is gone ends by itself, and one whose harness asks for its rows does not.
+func TestUntendedLoadEnds(t *testing.T) {
+	for name, asks := range map[string]bool{"the harness is gone": false, "the harness asks": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				sink, _ := newRecord(t)
+				m := newMany(t, 1, func(int) http.RoundTripper { return loadtest.Late(2 * time.Millisecond) })
+				plan := twoLanes(time.Hour)
+				plan.Untended = time.Minute
+				ctx, cancel := context.WithCancel(t.Context())
+				s, err := Start(ctx, m.client(), m.workers, plan, sink)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if !asks {
+					cancel()
+				}
+				time.Sleep(5 * time.Minute)
+				p := m.ways[0].worker.current
+				if p.done() == asks || p.untended.Load() == asks {
+					t.Errorf("after five minutes: done %t, untended %t", p.done(), p.untended.Load())
+				}
+				cancel()
+				_ = s.Stop(t.Context())
+			})
+		})
 	}
 }

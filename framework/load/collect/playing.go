@@ -2,6 +2,8 @@ package collect
 
 import (
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/load"
@@ -18,6 +20,9 @@ type playing struct {
 	start    sync.Once
 	started  chan struct{}
 	finished chan struct{} // every request has its row, the last segment is closed, and the noise is recorded
+
+	asked    atomic.Int64 // when the worker was last asked about the plan, by its clock
+	untended atomic.Bool
 }
 
 // begin plays the plan from a moment on. A second call changes nothing.
@@ -25,6 +30,9 @@ func (p *playing) begin(w *worker, at history.Offset) {
 	p.start.Do(func() {
 		close(p.started)
 		go p.play(w, at)
+		if p.plan.Untended > 0 {
+			go p.tend(w.clock)
+		}
 		w.log.Info("plan begins", "plan", p.plan.ID, "in", at-w.clock())
 	})
 }
@@ -34,6 +42,23 @@ func (p *playing) play(w *worker, at history.Offset) {
 	p.attack.Run(at)
 	stopNoise()
 	close(p.finished)
+}
+
+// tend ends the load when nobody has asked about the plan for as long as it allows.
+func (p *playing) tend(now func() history.Offset) {
+	for {
+		silent := now() - history.Offset(p.asked.Load())
+		if silent >= p.plan.Untended {
+			p.untended.Store(true)
+			p.attack.Stop(now())
+			return
+		}
+		select {
+		case <-time.After(p.plan.Untended - silent):
+		case <-p.finished:
+			return
+		}
+	}
 }
 
 // begun reports whether the plan was told when to begin.
@@ -58,6 +83,7 @@ func (w *worker) status(p *playing) Status {
 	// Finished is read before the counts: it must not be true with counts that are not final.
 	finished := p.done()
 	return Status{
-		Worker: w.name, Plan: p.plan.ID, Finished: finished, Lanes: p.attack.Status(), Held: p.attack.Held(), Spilled: p.segments.onDisk(),
+		Worker: w.name, Plan: p.plan.ID, Finished: finished, Yielded: p.attack.Yielded(), Untended: p.untended.Load(),
+		Lanes: p.attack.Status(), Held: p.attack.Held(), Spilled: p.segments.onDisk(),
 	}
 }

@@ -65,8 +65,8 @@ type Totals struct {
 	Planned, Sent, Unsent, Failed, Masked uint64
 	// Silent is how long ago the worker that has been silent for the longest time last answered.
 	Silent time.Duration
-	// Finished: the load of all workers has ended.
-	Finished bool
+	// Finished: the load of all workers has ended. Yielded and Untended are why that of one of them has; see Status.
+	Finished, Yielded, Untended bool
 }
 
 // Start divides a plan among workers, makes all begin at the same moment, and collects their rows into the sink until Stop, with their
@@ -91,7 +91,22 @@ func Start(ctx context.Context, client *http.Client, workers []Worker, plan load
 	for _, c := range s.all {
 		s.done.Go(func() { c.collect(ctx, every) })
 	}
+	if plan.Yields && len(workers) > 1 {
+		s.done.Go(func() { s.yield(ctx) })
+	}
 	return s, nil
+}
+
+// yield ends the load of all workers once a server has told one of them that there are too many requests.
+func (s *Session) yield(ctx context.Context) {
+	for poll.Pass(ctx, collectEvery) == nil {
+		if t := s.Totals(); t.Finished {
+			return
+		} else if t.Yielded {
+			s.abandon(ctx)
+			return
+		}
+	}
 }
 
 func (s *Session) begin(ctx context.Context) error {
@@ -137,7 +152,8 @@ func (s *Session) each(ctx context.Context, call func(context.Context, *collecto
 	return calls.Wait()
 }
 
-// abandon ends the load of workers that have begun although others could not be told to. It may fail: they end by themselves.
+// abandon ends the load of all workers before its time: because not all could be told to begin, or because a server wants fewer requests. It may
+// fail: they end by themselves.
 func (s *Session) abandon(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callLimit) // the other may have used up the time
 	defer cancel()
@@ -154,6 +170,7 @@ func (s *Session) Totals() Totals {
 	t := Totals{Finished: true}
 	for _, status := range s.Statuses() {
 		t.Finished = t.Finished && status.Finished
+		t.Yielded, t.Untended = t.Yielded || status.Yielded, t.Untended || status.Untended
 		for _, l := range status.Lanes {
 			if l.Lane == history.LaneControl {
 				continue
