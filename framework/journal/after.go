@@ -49,17 +49,22 @@ func (j *Journal) Unread() (all []string) {
 }
 
 // Differences compares the cluster with the fingerprint from before the first change. Controllers that follow an undo get half a minute: it
-// returns at once when every difference is explained.
+// returns at once when every difference is explained, and otherwise those that the last complete comparison has found.
 func (j *Journal) Differences(ctx context.Context) (all []Difference, err error) {
-	waited := poll.Until(ctx, "the cluster to be as it was", settleLimit, func(ctx context.Context) (bool, string, error) {
-		all, err = j.compare(ctx)
+	compared := false
+	err = poll.Until(ctx, "the cluster to be as it was", settleLimit, func(ctx context.Context) (bool, string, error) {
+		now, err := j.compare(ctx)
+		if err != nil { // at the end of the time a comparison is cut off: what the one before has found is still so
+			return false, "", err
+		}
+		all, compared = now, true
 		open := slices.ContainsFunc(all, func(d Difference) bool { return d.Why == "" })
-		return err == nil && !open, fmt.Sprintf("%d differences", len(all)), err
+		return !open, fmt.Sprintf("%d differences", len(all)), nil
 	})
-	if err != nil {
-		return nil, waited
+	if compared {
+		return all, nil
 	}
-	return all, nil
+	return nil, err
 }
 
 // compare compares once.
