@@ -76,7 +76,8 @@ func TestRefusedOptions(t *testing.T) {
 		"gateway upstream": {Gateway{Upstreams: []string{"w1"}}, `upstream "w1": want host:port`},
 		"gateway memory":   {Gateway{Resources: Resources{Memory: "1 GB"}}, `resources: "1 GB"`},
 		"healer run":       {Healer{}, "healer: no run"},
-		"healer memory":    {Healer{Run: "1", Resources: Resources{Memory: "x"}}, `healer: resources: "x"`},
+		"healer account":   {Healer{Run: "1"}, "healer: no ServiceAccount"},
+		"healer memory":    {Healer{Run: "1", Account: "a", Resources: Resources{Memory: "x"}}, `healer: resources: "x"`},
 		"load memory":      {Load{Resources: Resources{MemoryLimit: "x"}}, `load: resources: "x"`},
 	}
 	for name, test := range tests {

@@ -56,10 +56,10 @@ func (r reader) WrappedRoundTripper() http.RoundTripper { return r.next }
 // refused is why a request is not sent; empty: it only reads.
 func (r reader) refused(request *http.Request) string {
 	const readsOnly = "holdfast only reads this cluster"
-	path, below := strings.CutPrefix(request.URL.Path, r.base)
+	path, below := cutBase(request, r.base)
 	t, known := targetOf(path)
 	switch {
-	case !known || !below || request.URL.Opaque != "": // which would be sent in place of the path
+	case !known || !below:
 		return "holdfast does not know what it leads to"
 	case t.resource == "secrets":
 		return "holdfast reads no Secret"
@@ -75,12 +75,18 @@ func (r reader) refused(request *http.Request) string {
 	return readsOnly
 }
 
+// cutBase is the path of a request without a part that belongs to a proxy; ok is false if another path would be sent.
+func cutBase(request *http.Request, base string) (path string, ok bool) {
+	path, below := strings.CutPrefix(request.URL.Path, base)
+	return path, below && request.URL.Opaque == "" // which would be sent in place of the path
+}
+
 // inside are the subresources that lead into a pod or past the API server.
 var inside = []string{"exec", "attach", "portforward", "proxy"}
 
 // target is what a request is about.
 type target struct {
-	group, resource, name, subresource string
+	group, namespace, resource, name, subresource string
 }
 
 // outside are the paths that are about no object, and only tell something.
@@ -109,7 +115,7 @@ func targetOf(path string) (t target, known bool) {
 		return t, false
 	}
 	if parts[0] == "namespaces" && len(parts) > 2 && parts[2] != "status" && parts[2] != "finalize" {
-		parts = parts[2:]
+		t.namespace, parts = parts[1], parts[2:]
 	}
 	t.resource = parts[0]
 	if len(parts) > 1 {

@@ -18,6 +18,7 @@ type Cluster struct {
 type Disturb struct {
 	Pods          *int           `yaml:"pods"`          // how many pods of a workload may be away at a time; default: 1
 	Duration      *time.Duration `yaml:"duration"`      // how long each fault may last before it is undone, at most 2h for all of them together; default: 5m
+	Failures      *int           `yaml:"failures"`      // how many requests may fail during a fault, which is then undone at once; default: 50
 	Window        *Window        `yaml:"window"`        // when it may be done; default: at any time
 	Neighbours    []string       `yaml:"neighbours"`    // namespaces whose pods may be evicted from a node that is drained
 	TrustRegistry bool           `yaml:"trustRegistry"` // images can be pulled again, so they need not be on another node
@@ -68,6 +69,11 @@ func (d Disturb) limits() (l disturb.Limits, err error) {
 	if d.Pods != nil {
 		if l.Pods = *d.Pods; l.Pods < 1 {
 			errs = append(errs, fmt.Errorf("disturb.pods: %d: want at least 1", l.Pods))
+		}
+	}
+	if d.Failures != nil {
+		if l.Failures = *d.Failures; l.Failures < 1 {
+			errs = append(errs, fmt.Errorf("disturb.failures: %d: want at least 1", l.Failures))
 		}
 	}
 	if d.Duration != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/appimages"
 	"github.com/holdfast-ha/holdfast/framework/apptest"
 	"github.com/holdfast-ha/holdfast/framework/cli/creating"
+	"github.com/holdfast-ha/holdfast/framework/cli/disturbing"
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
 	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
 	"github.com/holdfast-ha/holdfast/framework/run"
@@ -29,6 +30,8 @@ type testFlags struct {
 	ablate bool
 	watch  bool
 	times  int // each practice is taken away so often
+
+	running disturbing.Flags
 }
 
 // testLong is the help of `holdfast test`.
@@ -83,15 +86,21 @@ func testCommand(version string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "test [FILE]",
 		Short: "Test an application of your own while its pods and nodes are taken away",
-		Long:  testLong + exit.Codes,
+		Long:  testLong + disturbing.Help + "\n" + exit.Codes,
 		Example: `  holdfast test                       # reads ./holdfast.yaml
   holdfast test suites/apps/nginx/holdfast.yaml --fix
   holdfast test -f k8s/ --image web.tar,shop/cart:dev --url http://web.shop/
   holdfast test --chart charts/shop --values prod.yaml --before operators/ --url http://shop/
   holdfast test --watch --faults rollout
+  holdfast test --context staging --disturb --holdfast-image reg/hf:1   # where it runs already
   holdfast test -k overlays/prod --image web.tar --url http://web/health --faults rollout,drain`,
 		Args: func(cmd *cobra.Command, args []string) error { return exit.Usage(cobra.MaximumNArgs(1)(cmd, args)) },
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if is, err := f.running.Wanted(cmd.Flags()); err != nil {
+				return exit.Usage(err)
+			} else if is {
+				return f.testRunning(cmd, version, args)
+			}
 			if err := f.Find(args); err != nil {
 				return exit.Usage(err)
 			}
@@ -115,9 +124,18 @@ func testCommand(version string) *cobra.Command {
 	return cmd
 }
 
+// testRunning tests an application where it runs already.
+func (f testFlags) testRunning(cmd *cobra.Command, version string, args []string) error {
+	if err := f.Running(args); err != nil {
+		return exit.Usage(err)
+	}
+	return f.running.Run(cmd, disturbing.Choice{App: f.Choice, Artifacts: f.Artifacts, Seed: f.Seed, Workers: f.Workers, Version: version}, report)
+}
+
 // own are the flags of `holdfast test` alone.
 func (f *testFlags) own(flags *pflag.FlagSet) {
 	f.Flags(flags)
+	f.running.Add(flags)
 	flags.BoolVar(&f.fix, "fix", false, "if a promise is broken, apply the remedy to the copy in the cluster and run the same again")
 	flags.BoolVar(&f.ablate, "ablate", false, "take away one good practice of the manifests after the other, and say what happened without it")
 	flags.BoolVar(&f.watch, "watch", false, "keep the cluster, and run the test again when what it reads changes, until Ctrl-C")

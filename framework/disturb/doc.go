@@ -3,5 +3,5 @@
 //
 // Make is a pure function of a Request, which is what the user asked for, and of a Snapshot, which package reading reads. It changes
 // nothing, and what could not be read is refused, never allowed. Rules lists the 23 rules of safety. Those that are about how things are
-// done are kept by other packages, which the table names, or are open: no command does anything to such a cluster yet.
+// done are kept by other packages, which the table names. Package session does what a plan says.
 package disturb

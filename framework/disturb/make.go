@@ -63,6 +63,26 @@ func Ending(r Request, s Snapshot) (all []Object) {
 	return all
 }
 
+// Again is why a step that was planned on an older snapshot is refused now: by a rule, or because an object that it touches is another one.
+func Again(r Request, s Snapshot, step Step) []Refusal {
+	r.Limits = r.Limits.WithDefaults()
+	r.Faults = []catalogue.Fault{step.fault}
+	v := newView(&s)
+	refused := v.check(&r, nil)
+	tested, _ := v.tested(&r)
+	for _, w := range tested {
+		candidates := v.candidates(&r, w, step.fault)
+		for i := range candidates {
+			if slices.EqualFunc(candidates[i].Touches, step.Touches, func(a, b Touch) bool { return a.Object == b.Object && a.Does == b.Does }) {
+				return append(refused, v.check(&r, &candidates[i])...)
+			}
+		}
+	}
+	return append(refused, Refusal{
+		Rule: steadyFirst.Number, Object: step.Workload, Reason: "pods or nodes of it have changed since it was planned", Next: "begin again",
+	})
+}
+
 // best is a step of which nothing is refused, or the first of those of which least is.
 func (v *view) best(r *Request, w *Workload, f catalogue.Fault) Step {
 	candidates := v.candidates(r, w, f)

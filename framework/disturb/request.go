@@ -15,6 +15,8 @@ const (
 	MaxDuration     = 2 * time.Hour
 	// MinDuration is long enough to evict a pod and to see its replacement.
 	MinDuration = 30 * time.Second
+	// DefaultFailures is how many requests may fail during a fault, which is then undone at once.
+	DefaultFailures = 50
 	// GentleRate is how many requests a second each lane sends until the file says otherwise.
 	GentleRate = 10
 )
@@ -42,6 +44,7 @@ type Request struct {
 // Limits bound what is done.
 type Limits struct {
 	Pods       int           // of a workload that may be away at a time
+	Failures   int           // requests that may fail during a fault, which is then undone
 	Duration   time.Duration // of each fault, after which it is undone
 	Window     *Window       // in which it may be done; nil: at any time
 	Neighbours []string      // namespaces whose pods may be evicted with a node
@@ -56,6 +59,9 @@ func (l Limits) WithDefaults() Limits {
 	}
 	if l.Duration == 0 {
 		l.Duration = DefaultDuration
+	}
+	if l.Failures == 0 {
+		l.Failures = DefaultFailures
 	}
 	return l
 }

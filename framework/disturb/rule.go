@@ -21,8 +21,6 @@ type Rule struct {
 	step func(*sight)
 	// Where is the package whose code keeps the rule, or a part of it, if a check of a plan is not all of it.
 	Where string
-	// Open: no code keeps it yet. It is about what is done, and no command does anything yet.
-	Open bool
 }
 
 // Rules are all rules, by their numbers. A rule that is checked has a file of its own. Tests insist that each rule has its test.
@@ -40,13 +38,14 @@ var Rules = []Rule{
 	neighbours,
 	timeBox,
 	steadyFirst,
-	{Number: 14, ID: "stop-at-harm", Promise: "after so many failed requests everything is undone, also when the harness is gone", Beyond: true, Open: true},
+	{Number: 14, ID: "stop-at-harm", Promise: "when more than 50 requests have failed, or more than the file allows, the fault is undone at once, and nothing else is begun; if this process is gone, " +
+		"the healer undoes it after 30 seconds, and the load ends after a minute", Beyond: true, Where: "framework/disturb/session"},
 	{Number: 15, ID: "leave-as-found", Promise: "the former value is recorded, and a change is undone only where the field still holds ours", Beyond: true, Where: "framework/journal"},
 	{Number: 16, ID: "own-things", Promise: "what is not holdfast's own is never created into, and what is deleted is deleted by its UID", Beyond: true, Where: "framework/hold"},
 	ownedFields,
 	oneAtATime,
 	gentleLoad,
-	{Number: 20, ID: "announced", Promise: "Events on the objects, an annotation on nodes, and the user's commands before and after tell what is done", Open: true},
+	{Number: 20, ID: "announced", Promise: "Events on the objects, an annotation on nodes, and the user's commands before and after tell what is done", Where: "framework/disturb/session"},
 	{Number: 21, ID: "workers-survive", Promise: "load workers are not on the node that is drained, and no autoscaler takes them away", Where: "workloads"},
 	nodeHook,
 	{Number: 23, ID: "refused-is-unknown", Promise: "what was refused is listed, and the outcome is Unknown for it, never Held", Where: "framework/cli/plan"},

@@ -7,8 +7,6 @@ import (
 	"io"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 
@@ -16,6 +14,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/hold"
 	"github.com/holdfast-ha/holdfast/framework/journal"
 	"github.com/holdfast-ha/holdfast/framework/journal/healer"
+	"github.com/holdfast-ha/holdfast/framework/load/workers"
 	"github.com/holdfast-ha/holdfast/framework/self"
 )
 
@@ -60,10 +59,11 @@ type found struct {
 	sight    hold.Sight
 	home     bool // holdfast's own namespace is there, and is holdfast's to delete
 	healer   bool // a healer was installed
+	load     bool // a Job of load workers is there
 }
 
 func (f found) nothing() bool {
-	return len(f.journals)+len(f.expired) == 0 && !f.sight.There && !f.home && !f.healer
+	return len(f.journals)+len(f.expired) == 0 && !f.sight.There && !f.home && !f.healer && !f.load
 }
 
 // look looks for what there is to heal. It only reads.
@@ -80,12 +80,11 @@ func (f *Foreign) look(ctx context.Context) (all found, err error) {
 	if all.home, err = hold.IsHome(ctx, f.client, hold.Namespace); err != nil {
 		return all, err
 	}
-	_, err = f.client.CoreV1().ServiceAccounts(hold.Namespace).Get(ctx, healer.Command, metav1.GetOptions{})
-	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsForbidden(err) {
-		return all, fmt.Errorf("look for a healer: %w", err)
+	if all.healer, err = healer.Installed(ctx, f.client, hold.Namespace); err != nil {
+		return all, err
 	}
-	all.healer = err == nil
-	return all, nil
+	all.load, err = workers.Left(ctx, f.client, hold.Namespace)
+	return all, err
 }
 
 // journals are those in the cluster, or the one in the file.
@@ -133,6 +132,9 @@ func (f Foreign) DryRun(ctx context.Context) error {
 	if all.healer {
 		f.say("would remove the healer")
 	}
+	if all.load {
+		f.say("would remove the load workers")
+	}
 	if all.home {
 		f.say("would remove namespace %s", hold.Namespace)
 	}
@@ -166,7 +168,7 @@ func (f Foreign) Heal(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, held.Leave(ctx, "it could not be healed: "+err.Error()))
 	}
-	if err := f.tidy(ctx, all.healer); err != nil {
+	if err := f.tidy(ctx, all); err != nil {
 		return errors.Join(err, held.Release(ctx))
 	}
 	removed, err := hold.RemoveHome(ctx, f.client, hold.Namespace)
@@ -211,18 +213,25 @@ func (f *Foreign) undo(ctx context.Context) (unexplained int, err error) {
 	return unexplained, err
 }
 
-// tidy removes what is left of holdfast outside of its own namespace.
-func (f *Foreign) tidy(ctx context.Context, installed bool) error {
+// tidy removes what is left of holdfast beside the journals: namespaces whose time has passed, load workers, and the healer.
+func (f *Foreign) tidy(ctx context.Context, all found) error {
 	expired, err := hold.RemoveExpired(ctx, f.client, time.Now())
 	for _, name := range expired {
 		f.say("removed namespace %s, whose time had passed", name)
 	}
-	if !installed {
-		return err
+	if all.load {
+		if gone := workers.Remove(ctx, f.client, hold.Namespace); gone != nil {
+			err = errors.Join(err, gone)
+		} else {
+			f.say("removed the load workers")
+		}
 	}
-	removed, lost := healer.Remove(ctx, f.untyped, "")
-	for _, what := range removed {
-		f.say("removed %s of the healer", what)
+	if all.healer {
+		removed, lost := healer.Remove(ctx, f.client, hold.Namespace, "")
+		for _, what := range removed {
+			f.say("removed %s of the healer", what)
+		}
+		err = errors.Join(err, lost)
 	}
-	return errors.Join(err, lost)
+	return err
 }

@@ -11,9 +11,11 @@ import (
 	"testing/synctest"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
@@ -257,26 +259,34 @@ func TestForeignHealRunsNoCommandsUnasked(t *testing.T) {
 	}
 }
 
-// TestForeignHealRemovesTheHealer, wherever its Roles are, and nobody else's.
+// TestForeignHealRemovesTheHealer and the load workers of a run that is gone, and nothing of anybody else's.
 func TestForeignHealRemovesTheHealer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := staging()
 		killed(t, c, true, journal.Cordon("wa1"))
-		ours := map[string]string{workloads.LabelPartOf: workloads.PartOf, workloads.LabelComponent: workloads.ComponentHealer, workloads.LabelRun: "run-1"}
-		const rbac = "/apis/rbac.authorization.k8s.io/v1"
-		c.Put("/api/v1/namespaces/holdfast/serviceaccounts", &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: "holdfast", Name: "healer", Labels: ours}})
-		c.Put(rbac+"/clusterroles", &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "holdfast-healer-run-1", Labels: ours}})
-		c.Put(rbac+"/namespaces/shop/roles", &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "holdfast-healer-run-1", Labels: ours}})
-		c.Put(rbac+"/clusterroles", &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "theirs"}})
+		of := func(name, component string) metav1.ObjectMeta {
+			return metav1.ObjectMeta{Namespace: "holdfast", Name: name, Labels: map[string]string{
+				workloads.LabelPartOf: workloads.PartOf, workloads.LabelComponent: component, workloads.LabelRun: "run-1",
+			}}
+		}
+		c.Put("/apis/apps/v1/namespaces/holdfast/deployments", &appsv1.Deployment{ObjectMeta: of(workloads.HealerName, workloads.ComponentHealer)})
+		c.Put("/apis/policy/v1/namespaces/holdfast/poddisruptionbudgets", &policyv1.PodDisruptionBudget{ObjectMeta: of(workloads.HealerName, workloads.ComponentHealer)})
+		c.Put("/apis/batch/v1/namespaces/holdfast/jobs", &batchv1.Job{ObjectMeta: of(workloads.LoadName, workloads.ComponentLoad)})
+		c.Put("/apis/apps/v1/namespaces/holdfast/deployments", &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "holdfast", Name: "theirs"}})
 		f, out := Foreign{}.on(c)
 		if err := f.Heal(t.Context()); err != nil {
 			t.Errorf("%v\n%s", err, out)
 		}
-		if left := c.List(rbac + "/clusterroles"); len(left) != 1 || left[0].GetName() != "theirs" {
+		if left := c.List("/apis/apps/v1/namespaces/holdfast/deployments"); len(left) != 1 || left[0].GetName() != "theirs" {
 			t.Errorf("%+v are left\n%s", left, out)
 		}
-		if !strings.Contains(out.String(), "removed ClusterRole holdfast-healer-run-1 of the healer\n") {
-			t.Errorf("%s", out)
+		if n := len(c.List("/apis/policy/v1/namespaces/holdfast/poddisruptionbudgets")) + len(c.List("/apis/batch/v1/namespaces/holdfast/jobs")); n > 0 {
+			t.Errorf("%d budgets and Jobs are left\n%s", n, out)
+		}
+		for _, want := range []string{"removed Deployment healer of the healer\n", "removed the load workers\n"} {
+			if !strings.Contains(out.String(), want) {
+				t.Errorf("it does not say %q:\n%s", want, out)
+			}
 		}
 	})
 }

@@ -21,11 +21,7 @@ func (s *Session) header(ctx context.Context) (history.Header, error) {
 			Name: s.Cluster.Name(), Kubernetes: s.Survey.Identity.Kubernetes, Provider: "existing", Profile: string(clusters.Stock),
 			Timings: history.Timings(clusters.Stock.Timings()),
 		},
-	}
-	if !o.Disturbs {
-		h.Recorded = &history.Recorded{
-			Command: o.Command, For: o.For, Namespaces: o.Namespaces, Load: o.From, NotWatched: s.Survey.NotWatched,
-		}
+		Recorded: &history.Recorded{Command: o.Command, For: o.For, Namespaces: o.Namespaces, Load: o.From, NotWatched: s.Survey.NotWatched},
 	}
 	if len(o.Probes) > 0 {
 		if err := s.target(ctx, &h); err != nil {

@@ -50,8 +50,7 @@ type Options struct {
 	Settled time.Duration
 	// Promises replace the usual ones.
 	Promises []invariant.Invariant
-	// Disturbs says that the body plays faults of holdfast's own, which mark themselves. The record is then not a recording, but like that
-	// of a scenario.
+	// Disturbs says that the body disturbs the cluster for holdfast. What it did is read from the record like everything else.
 	Disturbs bool
 
 	// Run identifies the run that the record belongs to.

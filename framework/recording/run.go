@@ -140,18 +140,7 @@ func (s *Session) play(ctx context.Context, body Body) (err error) {
 
 // during lets the body do what it does, and watches what comes of it. A second signal ends the process.
 func (s *Session) during(ctx, lasting context.Context, body Body) error {
-	if s.options.Disturbs {
-		if err := s.phase(history.Disturbed); err != nil {
-			return err
-		}
-	}
-	bodyErr := body(ctx, s)
-	if s.options.Disturbs {
-		if err := s.phase(history.Recovered); err != nil {
-			return errors.Join(bodyErr, err)
-		}
-	}
-	return errors.Join(bodyErr, s.after(ctx, lasting))
+	return errors.Join(body(ctx, s), s.after(ctx, lasting))
 }
 
 // after watches what comes of what the body has done. Who has ended the body by a signal does not want to wait for long.

@@ -29,8 +29,8 @@ type flags struct {
 	seed    uint64
 }
 
-const long = `plan shows what faults would do to an application in a cluster that holdfast did not make, and does nothing: it sends no request that
-could change anything. No command of holdfast injects them there yet. For each fault it names each object that would be touched, the field,
+const long = `plan shows what 'holdfast test --disturb' would do to an application in a cluster that holdfast did not make, and does nothing: it sends no
+request that could change anything. For each fault it names each object that would be touched, the field,
 the undo and the permission, and for each refusal the rule, the object, the reason and the next step. It asks the API server about each
 permission, also those of the undo, and, with a dry run, whether it would create another pod in the place of each that ends.
 
@@ -43,6 +43,7 @@ What may be done is said in holdfast.yaml:
     pods: 1                  # of each workload, at a time
     duration: 5m             # of each fault, which is then undone
     window: {days: [Tue], from: "09:00", to: "16:00", zone: Europe/Berlin}
+    failures: 50             # requests that may fail, before the fault is undone at once
     neighbours: [mail]       # namespaces whose pods may be evicted from a node that is drained
 
 and by the owner of each workload, with a label on it or on its namespace:
@@ -98,9 +99,6 @@ func Command() *cobra.Command {
 func rules() string {
 	var lines []string
 	for _, r := range disturb.Rules {
-		if r.Open {
-			continue
-		}
 		wrapped := text.WrapSoft(r.Promise, 90)
 		lines = append(lines, fmt.Sprintf("  %2d  %s", r.Number, strings.ReplaceAll(wrapped, "\n", "\n      ")))
 	}

@@ -9,7 +9,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
+	"net/url"
 	"slices"
+	"strings"
 
 	"github.com/holdfast-ha/holdfast/framework/appfile"
 	"github.com/holdfast-ha/holdfast/framework/appsource"
@@ -23,6 +26,8 @@ import (
 // Intent is what a user asks for.
 type Intent struct {
 	Request disturb.Request
+	// Probes are the requests that show whether the application serves. A host without a domain is one of the application's namespace.
+	Probes []apptest.Probe
 	// Untested are workloads that no probe reaches.
 	Untested []app.Workload
 	// Before and After are the user's commands.
@@ -110,6 +115,7 @@ func (a *Intent) read(ctx context.Context, c appfile.Choice, file appfile.File, 
 		test.Probes = append(test.Probes, apptest.OfURL(url, len(test.Probes)))
 	}
 	a.gently(test.Probes)
+	a.Probes = within(test.Probes, a.Request.Namespace)
 	reached, untested, err := test.Reached()
 	for _, w := range reached {
 		a.Request.Workloads = append(a.Request.Workloads, disturb.Object{Kind: w.Kind(), Name: w.Name})
@@ -126,6 +132,22 @@ func (a *Intent) gently(probes []apptest.Probe) {
 		p.Rate = cmp.Or(p.Rate, disturb.GentleRate)
 		a.Request.Load = append(a.Request.Load, disturb.Load{Name: p.Name, Rate: p.Rate, Asked: asked, Secret: p.Request.Private()})
 	}
+}
+
+// within are probes as pods of any namespace send them: http://web/ is http://web.shop/.
+func within(probes []apptest.Probe, namespace string) (all []apptest.Probe) {
+	for _, p := range probes {
+		if u, err := url.Parse(p.URL); err == nil && u.Hostname() != "" && !strings.Contains(u.Hostname(), ".") && !strings.Contains(u.Hostname(), ":") {
+			host := u.Hostname() + "." + namespace
+			if port := u.Port(); port != "" {
+				host = net.JoinHostPort(host, port)
+			}
+			u.Host = host
+			p.URL = u.String()
+		}
+		all = append(all, p)
+	}
+	return all
 }
 
 // Notes are what a reader of the plan must know beside what is done: the user's commands, and what is not tested.

@@ -4,23 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 
-	"github.com/holdfast-ha/holdfast/framework/hold"
 	"github.com/holdfast-ha/holdfast/framework/poll"
 	"github.com/holdfast-ha/holdfast/workloads"
 )
@@ -28,18 +19,15 @@ import (
 // readyLimit bounds how long the pods of a healer may take to be ready: a node may have to pull the image.
 const readyLimit = 3 * time.Minute
 
-// Install creates a healer, and returns when both of its pods are ready: before that, nothing should be changed that it is to undo. What was created
-// is removed again if that fails. A healer of another run is an error.
-func Install(ctx context.Context, client kubernetes.Interface, untyped dynamic.Interface, h workloads.Healer, at workloads.Place) error {
+// Install creates a healer in holdfast's own namespace, and returns when both of its pods are ready: before that, nothing should be changed that it is
+// to undo. What was created is removed again if that fails. A healer of another run is an error.
+func Install(ctx context.Context, client kubernetes.Interface, h workloads.Healer, at workloads.Place) error {
 	objects, err := h.Objects(at)
 	if err != nil {
 		return err
 	}
-	if err := hold.Home(ctx, client, at.Namespace); err != nil {
-		return fmt.Errorf("install the healer: %w", err)
-	}
 	for _, o := range objects {
-		if err = create(ctx, untyped, o); err != nil {
+		if err = create(ctx, client, o); err != nil {
 			break
 		}
 	}
@@ -47,52 +35,31 @@ func Install(ctx context.Context, client kubernetes.Interface, untyped dynamic.I
 		err = awaitReady(ctx, client, at.Namespace)
 	}
 	if err != nil {
-		_, left := Remove(context.WithoutCancel(ctx), untyped, h.Run)
+		_, left := Remove(context.WithoutCancel(ctx), client, at.Namespace, h.Run)
 		return errors.Join(fmt.Errorf("install the healer: %w", err), left)
 	}
 	return nil
 }
 
-// kinds are the resources of which a healer consists, in the order in which they are removed: the pods first, and then what they may do.
-var kinds = []schema.GroupVersionResource{
-	appsv1.SchemeGroupVersion.WithResource("deployments"),
-	policyv1.SchemeGroupVersion.WithResource("poddisruptionbudgets"),
-	rbacv1.SchemeGroupVersion.WithResource("rolebindings"),
-	rbacv1.SchemeGroupVersion.WithResource("roles"),
-	rbacv1.SchemeGroupVersion.WithResource("clusterrolebindings"),
-	rbacv1.SchemeGroupVersion.WithResource("clusterroles"),
-	corev1.SchemeGroupVersion.WithResource("serviceaccounts"),
-}
-
-func create(ctx context.Context, untyped dynamic.Interface, o workloads.Object) error {
-	kind := o.GetObjectKind().GroupVersionKind()
-	i := slices.IndexFunc(kinds, func(k schema.GroupVersionResource) bool { return k.Resource == strings.ToLower(kind.Kind)+"s" })
-	if i < 0 {
-		return fmt.Errorf("create %s %s: no healer consists of it", kind.Kind, o.GetName())
-	}
-	raw, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o)
-	if err == nil {
-		u := &unstructured.Unstructured{Object: raw}
-		unstructured.RemoveNestedField(u.Object, "status")
-		_, err = in(untyped, kinds[i], o.GetNamespace()).Create(ctx, u, metav1.CreateOptions{FieldManager: "holdfast"})
+func create(ctx context.Context, client kubernetes.Interface, o workloads.Object) (err error) {
+	options := metav1.CreateOptions{FieldManager: "holdfast"}
+	switch o := o.(type) {
+	case *appsv1.Deployment:
+		_, err = client.AppsV1().Deployments(o.Namespace).Create(ctx, o, options)
+	case *policyv1.PodDisruptionBudget:
+		_, err = client.PolicyV1().PodDisruptionBudgets(o.Namespace).Create(ctx, o, options)
+	default:
+		err = errors.New("no healer consists of it")
 	}
 	if err != nil {
-		return fmt.Errorf("create %s %s: %w", kind.Kind, o.GetName(), err)
+		return fmt.Errorf("create %s %s: %w", o.GetObjectKind().GroupVersionKind().Kind, o.GetName(), err)
 	}
 	return nil
 }
 
-// in is a resource of a namespace; empty: of the cluster.
-func in(untyped dynamic.Interface, kind schema.GroupVersionResource, namespace string) dynamic.ResourceInterface {
-	if namespace == "" {
-		return untyped.Resource(kind)
-	}
-	return untyped.Resource(kind).Namespace(namespace)
-}
-
 func awaitReady(ctx context.Context, client kubernetes.Interface, namespace string) error {
 	return poll.Until(ctx, "both pods of the healer to be ready", readyLimit, func(ctx context.Context) (bool, string, error) {
-		d, err := client.AppsV1().Deployments(namespace).Get(ctx, Command, metav1.GetOptions{})
+		d, err := client.AppsV1().Deployments(namespace).Get(ctx, workloads.HealerName, metav1.GetOptions{})
 		if err != nil {
 			return false, "", err
 		}
@@ -101,29 +68,48 @@ func awaitReady(ctx context.Context, client kubernetes.Interface, namespace stri
 	})
 }
 
-// Remove removes the healer of a run, or with an empty name all healers. Only what carries the labels of a healer is removed. It is no error if there
-// is none. What this user must not look for is in the error, with the command that removes it.
-func Remove(ctx context.Context, untyped dynamic.Interface, run string) (removed []string, err error) {
-	selector := workloads.LabelPartOf + "=" + workloads.PartOf + "," + workloads.LabelComponent + "=" + workloads.ComponentHealer
-	if run != "" {
-		selector += "," + workloads.LabelRun + "=" + run
+// Remove removes the healer of a run, or with an empty name that of any run. Only what carries the labels of a healer is removed. It is no error if
+// there is none, or if this user must not look for it.
+func Remove(ctx context.Context, client kubernetes.Interface, namespace, run string) (removed []string, err error) {
+	deployment, err := client.AppsV1().Deployments(namespace).Get(ctx, workloads.HealerName, metav1.GetOptions{})
+	gone, err := remove(ctx, "Deployment", deployment, err, run, client.AppsV1().Deployments(namespace).Delete)
+	budget, alsoErr := client.PolicyV1().PodDisruptionBudgets(namespace).Get(ctx, workloads.HealerName, metav1.GetOptions{})
+	alsoGone, alsoErr := remove(ctx, "PodDisruptionBudget", budget, alsoErr, run, client.PolicyV1().PodDisruptionBudgets(namespace).Delete)
+	return append(gone, alsoGone...), errors.Join(err, alsoErr)
+}
+
+// Installed reports whether there is a healer. A user who must not look for it has none.
+func Installed(ctx context.Context, client kubernetes.Interface, namespace string) (bool, error) {
+	d, err := client.AppsV1().Deployments(namespace).Get(ctx, workloads.HealerName, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
+		return false, nil
 	}
-	var errs []error
-	for _, kind := range kinds {
-		list, err := untyped.Resource(kind).List(ctx, metav1.ListOptions{LabelSelector: selector})
-		if err != nil {
-			errs = append(errs, fmt.Errorf("remove the healer: look for its %s: %w: 'kubectl delete %s --all-namespaces --selector %s' removes them", kind.Resource, err, kind.Resource, selector))
-			continue
-		}
-		for _, o := range list.Items {
-			uid := o.GetUID()
-			only := metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}, PropagationPolicy: new(metav1.DeletePropagationBackground)}
-			if err := in(untyped, kind, o.GetNamespace()).Delete(ctx, o.GetName(), only); err != nil && !apierrors.IsNotFound(err) {
-				errs = append(errs, fmt.Errorf("remove the healer: delete %s %s: %w", o.GetKind(), o.GetName(), err))
-				continue
-			}
-			removed = append(removed, o.GetKind()+" "+o.GetName())
-		}
+	if err != nil {
+		return false, fmt.Errorf("look for a healer: %w", err)
 	}
-	return removed, errors.Join(errs...)
+	return ofHealer(d, ""), nil
+}
+
+// ofHealer reports whether an object is of the healer of a run, or of any run.
+func ofHealer(o metav1.Object, run string) bool {
+	l := o.GetLabels()
+	return l[workloads.LabelPartOf] == workloads.PartOf && l[workloads.LabelComponent] == workloads.ComponentHealer && (run == "" || l[workloads.LabelRun] == run)
+}
+
+// remove removes exactly the object that was read.
+func remove(ctx context.Context, kind string, o metav1.Object, readErr error, run string, del func(context.Context, string, metav1.DeleteOptions) error) ([]string, error) {
+	switch {
+	case apierrors.IsNotFound(readErr), apierrors.IsForbidden(readErr), readErr == nil && !ofHealer(o, run):
+		return nil, nil
+	case readErr != nil:
+		return nil, fmt.Errorf("remove the healer: look for its %s: %w", kind, readErr)
+	}
+	uid := o.GetUID()
+	err := del(ctx, o.GetName(), metav1.DeleteOptions{
+		Preconditions: &metav1.Preconditions{UID: &uid}, PropagationPolicy: new(metav1.DeletePropagationBackground),
+	})
+	if err != nil && !apierrors.IsNotFound(err) {
+		return nil, fmt.Errorf("remove the healer: delete %s %s: %w", kind, o.GetName(), err)
+	}
+	return []string{kind + " " + o.GetName()}, nil
 }

@@ -15,11 +15,14 @@ import (
 	k8stesting "k8s.io/client-go/testing"
 
 	"github.com/holdfast-ha/holdfast/framework/hold"
-	"github.com/holdfast-ha/holdfast/framework/journal/journaltest"
 	"github.com/holdfast-ha/holdfast/workloads"
 )
 
 var home = workloads.Place{Namespace: hold.Namespace, Image: "holdfast:1"}
+
+func healerOf(run string) workloads.Healer {
+	return workloads.Healer{Run: run, Account: "holdfast-healer"}
+}
 
 // ready is an API server whose Deployments are ready at once.
 func ready(t *testing.T) *fake.Clientset {
@@ -38,62 +41,55 @@ func ready(t *testing.T) *fake.Clientset {
 	return client
 }
 
-// everything is of what a healer consists, in the order in which it is removed.
-var everything = []string{
-	"Deployment healer", "PodDisruptionBudget healer", "RoleBinding holdfast-healer-run-1", "Role holdfast-healer-run-1",
-	"ClusterRoleBinding holdfast-healer-run-1", "ClusterRole holdfast-healer-run-1", "ServiceAccount healer",
-}
-
 // A healer is installed beside a run, and removed by its labels. The healer of another run stays.
 func TestInstallAndRemove(t *testing.T) {
 	client := ready(t)
-	untyped := journaltest.Dynamic(client, nil)
-	if err := Install(t.Context(), client, untyped, workloads.Healer{Run: "run-1"}, home); err != nil {
+	if err := Install(t.Context(), client, healerOf("run-1"), home); err != nil {
 		t.Fatal(err)
 	}
-	err := Install(t.Context(), client, untyped, workloads.Healer{Run: "run-2"}, home)
-	if !apierrors.IsAlreadyExists(err) || !strings.Contains(err.Error(), "install the healer: create ServiceAccount healer: ") {
+	err := Install(t.Context(), client, healerOf("run-2"), home)
+	if !apierrors.IsAlreadyExists(err) || !strings.Contains(err.Error(), "install the healer: create PodDisruptionBudget healer: ") {
 		t.Errorf("beside another: %v", err)
 	}
-	removed, err := Remove(t.Context(), untyped, "run-2")
+	if is, err := Installed(t.Context(), client, home.Namespace); !is || err != nil {
+		t.Errorf("installed %t, %v", is, err)
+	}
+	removed, err := Remove(t.Context(), client, home.Namespace, "run-2")
 	if err != nil || len(removed) > 0 {
 		t.Errorf("removed %q of a run that has none, %v", removed, err)
 	}
-	removed, err = Remove(t.Context(), untyped, "")
-	if diff := cmp.Diff(everything, removed); diff != "" || err != nil {
+	removed, err = Remove(t.Context(), client, home.Namespace, "")
+	if diff := cmp.Diff([]string{"Deployment healer", "PodDisruptionBudget healer"}, removed); diff != "" || err != nil {
 		t.Errorf("%v, removed (-want +got):\n%s", err, diff)
 	}
-	if removed, err = Remove(t.Context(), untyped, ""); err != nil || len(removed) > 0 {
+	if removed, err = Remove(t.Context(), client, home.Namespace, ""); err != nil || len(removed) > 0 {
 		t.Errorf("again: %q, %v", removed, err)
 	}
 }
 
-// A healer that cannot be installed as a whole leaves nothing: a user who may not grant its Roles cannot have one.
+// A Deployment of somebody else's that has the name of a healer stays.
+func TestOnlyAHealerIsRemoved(t *testing.T) {
+	client := ready(t)
+	other := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: home.Namespace, Name: workloads.HealerName, Labels: map[string]string{workloads.LabelPartOf: "shop"}}}
+	if _, err := client.AppsV1().Deployments(home.Namespace).Create(t.Context(), other, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if removed, err := Remove(t.Context(), client, home.Namespace, ""); len(removed) > 0 || err != nil {
+		t.Errorf("removed %q, %v", removed, err)
+	}
+}
+
+// A healer that cannot be installed as a whole leaves nothing.
 func TestAHealerIsInstalledAsAWhole(t *testing.T) {
 	client := ready(t)
-	client.PrependReactor("create", "rolebindings", func(k8stesting.Action) (bool, runtime.Object, error) {
-		return true, nil, apierrors.NewForbidden(schema.GroupResource{Resource: "rolebindings"}, "x", errors.New("not today"))
+	client.PrependReactor("create", "deployments", func(k8stesting.Action) (bool, runtime.Object, error) {
+		return true, nil, apierrors.NewForbidden(schema.GroupResource{Resource: "deployments"}, "x", errors.New("not today"))
 	})
-	err := Install(t.Context(), client, journaltest.Dynamic(client, nil), workloads.Healer{Run: "run-1"}, home)
-	if !apierrors.IsForbidden(err) {
+	if err := Install(t.Context(), client, healerOf("run-1"), home); !apierrors.IsForbidden(err) {
 		t.Errorf("%v", err)
 	}
-	for _, list := range []func() (int, error){
-		func() (int, error) {
-			l, err := client.RbacV1().ClusterRoles().List(t.Context(), metav1.ListOptions{})
-			return len(l.Items), err
-		},
-		func() (int, error) {
-			l, err := client.RbacV1().ClusterRoleBindings().List(t.Context(), metav1.ListOptions{})
-			return len(l.Items), err
-		},
-		func() (int, error) {
-			l, err := client.CoreV1().ServiceAccounts(hold.Namespace).List(t.Context(), metav1.ListOptions{})
-			return len(l.Items), err
-		},
-	} {
-		if n, err := list(); n > 0 || err != nil {
-			t.Errorf("%d are left, %v", n, err)
-		}
+	left, err := client.PolicyV1().PodDisruptionBudgets(home.Namespace).List(t.Context(), metav1.ListOptions{})
+	if err != nil || len(left.Items) > 0 {
+		t.Errorf("%d budgets are left, %v", len(left.Items), err)
 	}
 }

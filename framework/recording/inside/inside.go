@@ -1,7 +1,8 @@
 // Package inside makes the load workers of a recording in the recorded cluster: a Job of restricted pods in a namespace of its own, which is
-// all that a recording ever writes. Everything is removed with the namespace.
+// all that a recording ever writes. Everything is removed with the namespace. Where holdfast disturbs the cluster, an administrator has given it a
+// namespace, in which the Job is made and removed.
 //
-// It uses no namespace that it has not made, and deletes only what still has the UID of what it has made.
+// It uses no other namespace, and deletes only what still has the UID of what it has made.
 package inside
 
 import (
@@ -38,6 +39,10 @@ type Options struct {
 	// For is how long the load may last. The cluster ends the workers then, and marks the namespace with the time, so that whoever finds it knows
 	// that nobody needs it any more.
 	For time.Duration
+	// Home is holdfast's own namespace, which is there and stays. Empty: one is made, and removed.
+	Home string
+	// Avoid are the nodes that get no worker, because they are to be disturbed.
+	Avoid []string
 }
 
 const (
@@ -53,7 +58,8 @@ const (
 	removeLimit = 2 * time.Minute
 )
 
-// Needs are the permissions without which no worker can be made, reached and removed.
+// Needs are the permissions without which no worker can be made, reached and removed, in a namespace that is made for them. What they need in Home,
+// the plan of who disturbs the cluster has asked for.
 func Needs() (all []existing.Permission) {
 	for _, p := range []struct{ verbs, group, resource, sub string }{
 		{"create get delete", "", "namespaces", ""}, {"create", "batch", "jobs", ""}, {"get list", "", "pods", ""}, {"get create update", "", "pods", "proxy"},
@@ -90,6 +96,9 @@ type maker struct {
 }
 
 func (m *maker) make(ctx context.Context, plan load.Plan) ([]collect.Worker, *http.Client, func(context.Context) error, error) {
+	if m.options.Home != "" {
+		return m.atHome(ctx, plan)
+	}
 	missing, err := existing.Missing(ctx, m.client, Needs()...)
 	switch {
 	case err != nil:
@@ -115,6 +124,13 @@ func (m *maker) make(ctx context.Context, plan load.Plan) ([]collect.Worker, *ht
 	return all, client, remove, err
 }
 
+// atHome makes the workers in the namespace that is there.
+func (m *maker) atHome(ctx context.Context, plan load.Plan) ([]collect.Worker, *http.Client, func(context.Context) error, error) {
+	m.namespace = &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: m.options.Home}}
+	all, client, err := m.work(ctx, plan)
+	return all, client, func(ctx context.Context) error { return workers.Remove(ctx, m.client, m.options.Home) }, err
+}
+
 // makeNamespace makes a namespace with a name that nothing else has.
 func (m *maker) makeNamespace(ctx context.Context) (err error) {
 	n := workloads.Namespace("")
@@ -129,7 +145,7 @@ func (m *maker) makeNamespace(ctx context.Context) (err error) {
 
 // work creates the Job, and waits until its workers are ready and reach what they send requests to.
 func (m *maker) work(ctx context.Context, plan load.Plan) ([]collect.Worker, *http.Client, error) {
-	w := workloads.Load{Workers: m.options.Workers, Anywhere: true, Deadline: m.options.For + slack}
+	w := workloads.Load{Workers: m.options.Workers, Anywhere: true, NotOn: m.options.Avoid, Deadline: m.options.For + slack}
 	objects, err := w.Objects(workloads.Place{Namespace: m.namespace.Name, Image: m.options.Image, Pull: corev1.PullIfNotPresent})
 	if err != nil {
 		return nil, nil, err

@@ -1,6 +1,6 @@
 //go:build e2e
 
-package disturb_test
+package session_test
 
 import (
 	"bufio"
@@ -39,6 +39,7 @@ type stage struct {
 	t        *testing.T
 	admin    kubernetes.Interface
 	holdfast string
+	image    string
 	eve      string // her kubeconfig
 	// allowed are the writes of all plans so far.
 	allowed []write
@@ -71,8 +72,8 @@ func newStage(t *testing.T) *stage {
 	if s.holdfast, err = self.Path(ctx, cache); err != nil {
 		t.Fatal(err)
 	}
-	ref, archive, err := image.Build(s.holdfast, filepath.Join(cache, "images"))
-	if err != nil {
+	var archive string
+	if s.image, archive, err = image.Build(s.holdfast, filepath.Join(cache, "images")); err != nil {
 		t.Fatal(err)
 	}
 	kubectl, err := c.Kubectl(ctx)
@@ -84,7 +85,7 @@ func newStage(t *testing.T) *stage {
 	}
 	// As people do who type commands: what the field manager "kubectl-create" owns, may be scaled.
 	create := exec.CommandContext(ctx, kubectl, "--kubeconfig", c.Kubeconfig(), "create", "-f", "-")
-	create.Stdin = strings.NewReader(plain.Careful(ref))
+	create.Stdin = strings.NewReader(plain.Careful(s.image))
 	if out, err := create.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -114,8 +115,8 @@ func (s *stage) whole(when string) {
 	}
 }
 
-// run runs holdfast as eve on a machine of its own: another home folder, and another path of the executable.
-func (s *stage) run(args ...string) (out string, code int) {
+// command is holdfast as eve on a machine of its own: another home folder, and another path of the executable.
+func (s *stage) command(args ...string) *exec.Cmd {
 	s.t.Helper()
 	home := s.t.TempDir()
 	elsewhere := filepath.Join(home, "hf")
@@ -125,6 +126,13 @@ func (s *stage) run(args ...string) (out string, code int) {
 	cmd := exec.CommandContext(s.t.Context(), elsewhere, args...)
 	cmd.Dir = home
 	cmd.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH")}
+	return cmd
+}
+
+// run runs holdfast as eve.
+func (s *stage) run(args ...string) (out string, code int) {
+	s.t.Helper()
+	cmd := s.command(args...)
 	var text, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &text, &errs
 	err := cmd.Run()
@@ -148,7 +156,7 @@ func (s *stage) file(fault string) string {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	name := file(s.t, "holdfast.yaml")
+	name := filepath.Join(s.t.TempDir(), "holdfast.yaml")
 	text := fmt.Sprintf("apiVersion: holdfast.dev/v1alpha1\nkind: App\ncluster: {uid: %s}\napp: {namespace: shop}\nprobes: [{name: home, url: \"http://web/\"}]\nfaults: [%s]\n", system.UID, fault)
 	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 		s.t.Fatal(err)
@@ -158,11 +166,10 @@ func (s *stage) file(fault string) string {
 
 // plan plans one fault until all of it goes: the kubelets list their images once in a while, and budgets follow their pods. What it prints may be
 // written from now on.
-func (s *stage) plan(fault string) (d show.Document, path string) {
+func (s *stage) plan(fault string) (d show.Document) {
 	s.t.Helper()
-	path = file(s.t, "plan.json")
 	err := poll.Until(s.t.Context(), "a plan of "+fault+" of which nothing is refused", 3*time.Minute, func(context.Context) (bool, string, error) {
-		text, code := s.run(s.as("plan", s.file(fault), "-o", "json")...)
+		text, code := s.run(s.as("plan", s.file(fault), "-o", "json", "--seed", seed)...)
 		if code != 0 && code != 5 {
 			return false, "", fmt.Errorf("exit code %d: %s", code, text)
 		}
@@ -171,7 +178,7 @@ func (s *stage) plan(fault string) (d show.Document, path string) {
 		if err := json.Unmarshal([]byte(text), &d); err != nil {
 			return false, "", err
 		}
-		return code == 0 && d.Goes, fmt.Sprint(d.Refusals, d.Steps), os.WriteFile(path, []byte(text), 0o600)
+		return code == 0 && d.Goes, fmt.Sprint(d.Refusals, d.Steps), nil
 	})
 	if err != nil {
 		s.t.Fatal(err)
@@ -184,8 +191,11 @@ func (s *stage) plan(fault string) (d show.Document, path string) {
 	for _, o := range d.Own {
 		s.allowed = append(s.allowed, write{o.Verb, o.Group, o.Resource, o.Subresource, o.Namespace, ""})
 	}
-	return d, path
+	return d
 }
+
+// seed makes plan and test pick the same pods and nodes.
+const seed = "7"
 
 // write is a request that changes something; without a name it is about any object.
 type write struct{ verb, group, resource, subresource, namespace, name string }
@@ -239,15 +249,10 @@ func (s *stage) wrote(d show.Document) {
 	}
 }
 
-// inject starts a harness with a plan. Its lines come one by one.
-func (s *stage) inject(run, plan string, pause time.Duration) (kill func(), lines <-chan string) {
+// inject starts the test of one fault. Its lines come one by one.
+func (s *stage) inject(fault string) (kill func(), lines <-chan string) {
 	s.t.Helper()
-	text, err := json.Marshal(order{Run: run, Kubeconfig: s.eve, Plan: plan, Journal: file(s.t, "journal.jsonl"), Pause: pause})
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	cmd := exec.CommandContext(s.t.Context(), os.Args[0])
-	cmd.Env = append(os.Environ(), harnessKey+"="+string(text))
+	cmd := s.command(s.as("test", s.file(fault), "--disturb", "--holdfast-image", s.image, "--seed", seed, "--steady", "3s")...)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err == nil {
@@ -256,7 +261,7 @@ func (s *stage) inject(run, plan string, pause time.Duration) (kill func(), line
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	told := make(chan string, 100)
+	told := make(chan string, 1000)
 	go read(out, told)
 	return func() {
 		_ = cmd.Process.Kill() // SIGKILL
@@ -267,9 +272,17 @@ func (s *stage) inject(run, plan string, pause time.Duration) (kill func(), line
 func read(out io.Reader, lines chan<- string) {
 	defer close(lines)
 	for scan := bufio.NewScanner(out); scan.Scan(); {
-		lines <- scan.Text()
+		lines <- strings.TrimSpace(scan.Text())
 	}
 }
+
+// The lines by which a test tells how far it is: each after what it names.
+const (
+	lineInstalled = "installing the healer"
+	lineDid       = "done:"    // one write, of which there are more
+	lineFull      = "in force" // all of the fault
+	lineUndoing   = "undoing it"
+)
 
 // await returns at the first line that begins with a word, or fails.
 func (s *stage) await(lines <-chan string, word string) {
@@ -318,10 +331,18 @@ func (s *stage) asBefore(before []string) {
 	if err != nil || len(leases.Items) > 0 {
 		s.t.Errorf("%d Leases are left, %v", len(leases.Items), err)
 	}
+	healers, err := s.admin.AppsV1().Deployments("holdfast").List(s.t.Context(), metav1.ListOptions{})
+	if err != nil || len(healers.Items) > 0 {
+		s.t.Errorf("%d healers are left, %v", len(healers.Items), err)
+	}
+	load, err := s.admin.BatchV1().Jobs("holdfast").List(s.t.Context(), metav1.ListOptions{})
+	if err != nil || len(load.Items) > 0 {
+		s.t.Errorf("%d Jobs are left, %v", len(load.Items), err)
+	}
 }
 
-// TestE2EDisturb shows plan, the faults, a harness that is killed, and heal from another home folder, on a cluster that holdfast did not make, as a
-// user who has what `holdfast rbac` prints. The API server's audit log shows that nothing was written but what plan has printed.
+// TestE2EDisturb shows plan, test --disturb, a harness that is killed, its healer, and heal from another home folder, on a cluster that holdfast did
+// not make, as a user who has what `holdfast rbac` prints. The API server's audit log shows that nothing was written but what plan has printed.
 //
 // make test-disturb
 func TestE2EDisturb(t *testing.T) {
@@ -329,16 +350,24 @@ func TestE2EDisturb(t *testing.T) {
 	s.refusedWithoutKeys()
 	before := s.state()
 	for _, fault := range faults {
-		d, path := s.plan(fault)
-		_, lines := s.inject("whole-"+fault, path, time.Second)
-		s.await(lines, lineOver)
+		d := s.plan(fault)
+		s.whole("before " + fault)
+		out, code := s.run(s.as("test", s.file(fault), "--disturb", "--holdfast-image", s.image, "--seed", seed)...)
+		if code != 0 || !strings.Contains(out, "1 scenario held") {
+			t.Errorf("%s: exit code %d", fault, code)
+		}
 		s.asBefore(before)
 		s.wrote(d)
 		s.whole("after " + fault)
-		for _, when := range []string{lineDid, lineFull, atRandom, atRandom} {
+	}
+	for _, fault := range faults {
+		for _, when := range []string{lineDid, lineFull, atRandom} {
 			s.killed(fault, when, before)
 		}
 	}
+	s.killed(catalogue.Drain.Name, lineInstalled, before)
+	s.killed(catalogue.Drain.Name, lineUndoing, before)
+	s.healedByItself(before)
 	s.somebodyElse(before)
 	s.nothingElse()
 }
@@ -378,10 +407,11 @@ const atRandom = "at a random moment"
 func (s *stage) killed(fault, when string, before []string) {
 	t := s.t
 	t.Helper()
-	_, path := s.plan(fault)
-	kill, lines := s.inject("killed-"+fault, path, time.Hour)
-	if when == atRandom { // a step takes 5 s to half a minute
-		after := rand.N(12 * time.Second)
+	s.plan(fault)
+	kill, lines := s.inject(fault)
+	if when == atRandom { // after the healer is there, a step takes 10 s to half a minute
+		s.await(lines, lineInstalled)
+		after := rand.N(25 * time.Second)
 		when += ", after " + after.String()
 		if err := poll.Pass(t.Context(), after); err != nil {
 			t.Fatal(err)
@@ -389,14 +419,14 @@ func (s *stage) killed(fault, when string, before []string) {
 	} else {
 		s.await(lines, when)
 	}
-	if when == lineFull {
+	if when == lineDid {
 		if out, code := s.run(s.as("plan", s.file(fault))...); code != 5 || !strings.Contains(out, "[rule 18, one-at-a-time]") {
 			t.Errorf("a second run: exit code %d\n%s", code, out)
 		}
 	}
 	kill()
 	t.Logf("%s: killed when %q", fault, when)
-	if out, code := s.run(s.as("heal", "--dry-run")...); code != 0 || !strings.Contains(out, "killed-"+fault) && !strings.HasPrefix(when, atRandom) {
+	if out, code := s.run(s.as("heal", "--dry-run")...); code != 0 || !strings.Contains(out, "the cluster is held by") && !strings.HasPrefix(when, atRandom) {
 		t.Errorf("%s, killed when %q: heal --dry-run: exit code %d\n%s", fault, when, code, out)
 	}
 	if out, code := s.run(s.as("heal")...); code != 0 || !strings.Contains(out, "heal") { // at a random moment there may be nothing to heal
@@ -409,13 +439,38 @@ func (s *stage) killed(fault, when string, before []string) {
 	s.whole("after " + fault)
 }
 
+// healedByItself kills a harness in the middle of a drain, and waits: the healer's pods make the node schedulable again, without anybody's doing.
+func (s *stage) healedByItself(before []string) {
+	t := s.t
+	t.Helper()
+	s.plan(catalogue.Drain.Name)
+	kill, lines := s.inject(catalogue.Drain.Name)
+	s.await(lines, lineDid)
+	s.await(lines, lineDid) // the mark and the cordon
+	kill()
+	began := time.Now()
+	err := poll.Until(t.Context(), "the healer to undo a drain", 2*time.Minute, func(context.Context) (bool, string, error) {
+		now := s.state()
+		return slices.Equal(now, before), strings.Join(now, "\n"), nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	t.Logf("the healer has undone the drain %s after the kill", time.Since(began).Round(time.Second))
+	if out, code := s.run(s.as("heal")...); code != 0 || !strings.Contains(out, "by healer") {
+		t.Errorf("heal after the healer: exit code %d\n%s", code, out)
+	}
+	s.asBefore(before)
+	s.whole("after the healer")
+}
+
 // somebodyElse scales the application while a run that has scaled it is dead: heal leaves that as it is, and says so (rule 15).
 func (s *stage) somebodyElse(before []string) {
 	t, ctx := s.t, s.t.Context()
 	t.Helper()
-	_, path := s.plan(catalogue.Scale.Name)
-	kill, lines := s.inject("overtaken", path, time.Hour)
-	s.await(lines, lineDid)
+	s.plan(catalogue.Scale.Name)
+	kill, lines := s.inject(catalogue.Scale.Name)
+	s.await(lines, "done: scaled to 5")
 	kill()
 	scale := func(n int32) {
 		t.Helper()

@@ -1,0 +1,187 @@
+// Package disturbing is `holdfast test --disturb`: its flags, what it prints, and its exit codes.
+package disturbing
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/holdfast-ha/holdfast/clusters/existing"
+	"github.com/holdfast-ha/holdfast/framework/appfile"
+	"github.com/holdfast-ha/holdfast/framework/audit"
+	"github.com/holdfast-ha/holdfast/framework/cli/creating"
+	"github.com/holdfast-ha/holdfast/framework/cli/exit"
+	"github.com/holdfast-ha/holdfast/framework/cli/record"
+	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
+	"github.com/holdfast-ha/holdfast/framework/disturb/intent"
+	"github.com/holdfast-ha/holdfast/framework/disturb/reading"
+	"github.com/holdfast-ha/holdfast/framework/disturb/session"
+	"github.com/holdfast-ha/holdfast/framework/disturb/show"
+	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
+	"github.com/holdfast-ha/holdfast/framework/launch"
+	"github.com/holdfast-ha/holdfast/framework/recording"
+	"github.com/holdfast-ha/holdfast/framework/run/summary"
+	"github.com/holdfast-ha/holdfast/framework/self"
+)
+
+// Flags are those of `holdfast test` for a cluster that holdfast did not make.
+type Flags struct {
+	cluster                  *existing.Flags
+	disturb                  bool
+	image, from              string
+	steady, recover, settled time.Duration
+}
+
+// Help is the part of the help of `holdfast test` about these flags.
+const Help = `With --disturb and --context, the application is tested where it runs already, in a cluster that holdfast did not make. 'holdfast plan' shows
+beforehand what would be done. Nothing is done unless every rule of safety allows all of it; 'holdfast plan --help' lists the rules. Each fault is
+announced by Events, written down in the cluster before it happens, and undone. If this process is gone, a healer in the cluster undoes it after 30
+seconds, and 'holdfast heal --context' does at any time. An administrator gives the rights with what 'holdfast rbac' prints.
+`
+
+// Add adds the flags.
+func (f *Flags) Add(set *pflag.FlagSet) {
+	f.cluster = terminal.ClusterFlags()
+	f.cluster.AddFew(set)
+	set.BoolVar(&f.disturb, "disturb", false, "with --context: disturb the application that runs in that cluster, as 'holdfast plan' shows")
+	set.StringVar(&f.image, "holdfast-image", "", "with --disturb: reference of an image of this holdfast, which the nodes have or can pull")
+	set.StringVar(&f.from, "load", string(history.LoadInside), "with --disturb: where requests are sent from: inside (pods of the cluster), outside (here), or both")
+	set.DurationVar(&f.steady, "steady", recording.DefaultBefore, "with --disturb: how long to record before each fault")
+	set.DurationVar(&f.recover, "recover", recording.DefaultRecover, "with --disturb: how long the application may take to recover")
+	set.DurationVar(&f.settled, "settled", recording.DefaultSettled, "with --disturb: how long every workload must have been settled before the next fault")
+}
+
+// Flags that have a meaning with --disturb only, and without it only.
+var (
+	disturbOnly = []string{"context", "kubeconfig", "holdfast-image", "load", "steady", "recover", "settled"}
+	createdOnly = []string{
+		"cluster", creating.ProviderFlag, "kubernetes", "timings", "proxy-mode", "keep", "keep-logs", "fix", "ablate", "times", "watch", "image", "pull", "secrets", "before",
+	}
+)
+
+// Wanted reports whether a cluster that holdfast did not make is meant, and returns an error for flags that do not fit together.
+func (f *Flags) Wanted(set *pflag.FlagSet) (bool, error) {
+	if !f.disturb {
+		for _, name := range disturbOnly {
+			if set.Changed(name) {
+				return false, fmt.Errorf("--%s without --disturb: it is for an application that runs in a cluster of a kubeconfig; 'holdfast plan' shows what would be done", name)
+			}
+		}
+		return false, nil
+	}
+	for _, name := range createdOnly {
+		if set.Changed(name) {
+			return true, fmt.Errorf("--%s with --disturb: it is for a cluster that holdfast makes", name)
+		}
+	}
+	switch from := history.LoadFrom(f.from); {
+	case from != history.LoadInside && from != history.LoadOutside && from != history.LoadBoth:
+		return true, fmt.Errorf("--load %s: want inside, outside or both", f.from)
+	case f.steady < 0 || f.recover <= 0 || f.settled <= 0:
+		return true, errors.New("--steady must not be negative, and --recover and --settled must be positive")
+	case f.image == "":
+		return true, session.ErrNoImage
+	}
+	return true, f.cluster.Named()
+}
+
+// Choice is what else the command line says.
+type Choice struct {
+	App       appfile.Choice
+	Artifacts string
+	Seed      uint64
+	Workers   int
+	Version   string
+}
+
+// Run plans, shows the plan, carries it out, and reports.
+func (f *Flags) Run(cmd *cobra.Command, c Choice, report record.Report) error {
+	ctx, out := cmd.Context(), cmd.OutOrStdout()
+	access, err := f.cluster.Open()
+	if err != nil {
+		return exit.Usage(err)
+	}
+	reader, err := reading.New(access)
+	if err != nil {
+		return err
+	}
+	c.Seed = cmp.Or(c.Seed, rand.Uint64()>>11|1)
+	asked, err := intent.Read(ctx, c.App, reader, intent.Options{Context: f.cluster.Context(), Disturb: true, Seed: c.Seed})
+	var unanswered *reading.UnansweredError
+	switch {
+	case errors.As(err, &unanswered):
+		return access.Explain(err)
+	case err != nil:
+		return exit.Unread(err)
+	}
+	now := time.Now()
+	id, err := launch.ClaimFolder(c.Artifacts, now)
+	if err != nil {
+		return fmt.Errorf("make a folder for the record: %w", err)
+	}
+	s, err := session.Open(ctx, session.Options{
+		Access: access, Intent: asked, Image: f.image, From: history.LoadFrom(f.from), Workers: c.Workers, Before: f.steady, Recover: f.recover, Settled: f.settled,
+		Run: recording.Run{
+			ID: id, Dir: filepath.Join(c.Artifacts, id), Holdfast: c.Version, Seed: c.Seed, Args: os.Args[1:], Again: f.again(c),
+		},
+		Out: out, Say: terminal.SayTo(out),
+	})
+	if err != nil {
+		return err
+	}
+	if err := show.Of(s.Plan, s.Facts).Text(out); err != nil {
+		return err
+	}
+	if s.Plan.Refused() {
+		return exit.With(exit.Unknown, session.ErrRefused)
+	}
+	if err := runfolder.PointLastAttempt(c.Artifacts, id); err != nil {
+		return err
+	}
+	file, err := s.Run(ctx, self.CommandLine())
+	if len(file.Scenarios) == 0 { // nothing was begun
+		return err
+	}
+	_, _ = fmt.Fprintln(out)
+	summary.WriteRecorded(out, file)
+	return report(out, filepath.Join(c.Artifacts, id), file, err, runfolder.PointLatest(c.Artifacts, id))
+}
+
+// again is the command that does the same again.
+func (f *Flags) again(c Choice) string {
+	words := append([]string{"holdfast", "test", "--disturb"}, f.cluster.Words()...)
+	words = append(words, "--holdfast-image", f.image, "--seed", fmt.Sprint(c.Seed))
+	if f.from != string(history.LoadInside) {
+		words = append(words, "--load", f.from)
+	}
+	for _, one := range []struct {
+		flag        string
+		is, usually time.Duration
+	}{{"--steady", f.steady, recording.DefaultBefore}, {"--recover", f.recover, recording.DefaultRecover}, {"--settled", f.settled, recording.DefaultSettled}} {
+		if one.is != one.usually {
+			words = append(words, one.flag, one.is.String())
+		}
+	}
+	if c.App.Namespace != "" {
+		words = append(words, "-n", c.App.Namespace)
+	}
+	for _, url := range c.App.URLs {
+		words = append(words, "--url", audit.Quote(url))
+	}
+	if len(c.App.Faults) > 0 {
+		words = append(words, "--faults", strings.Join(c.App.Faults, ","))
+	}
+	if c.App.File != "" {
+		words = append(words, audit.Quote(c.App.File))
+	}
+	return strings.Join(words, " ")
+}

@@ -1,0 +1,303 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/clusters/clustertest"
+	"github.com/holdfast-ha/holdfast/clusters/existing"
+	"github.com/holdfast-ha/holdfast/framework/disturb"
+	"github.com/holdfast-ha/holdfast/framework/disturb/catalogue"
+	"github.com/holdfast-ha/holdfast/framework/disturb/intent"
+	"github.com/holdfast-ha/holdfast/framework/hold"
+	"github.com/holdfast-ha/holdfast/framework/recording"
+)
+
+// stage is a cluster in memory with Deployment web of two replicas, held by a run. It has no rolling updates, and does not end pods that are too many.
+type stage struct {
+	*clustertest.Cluster
+	*Session
+	said  []string
+	wrote []string // since the run holds the cluster
+	web   disturb.Object
+}
+
+func newStage(t *testing.T) *stage {
+	t.Helper()
+	s := &stage{Cluster: clustertest.New("staging", clusters.Spec{Zones: []string{"a", "b"}})}
+	s.Owners = true
+	admin, labels := kubernetes.NewForConfigOrDie(s.Config()), map[string]string{"app": "web"}
+	for _, n := range []string{"shop", "holdfast", "default"} {
+		s.Put("/api/v1/namespaces", &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: n, Labels: map[string]string{"app.kubernetes.io/part-of": "holdfast"}}})
+	}
+	web := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"}, Spec: appsv1.DeploymentSpec{
+		Replicas: new(int32(2)), Selector: &metav1.LabelSelector{MatchLabels: labels},
+		Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "web", Image: "web:1"}}}},
+	}}
+	web, err := admin.AppsV1().Deployments("shop").Create(t.Context(), web, metav1.CreateOptions{FieldManager: "kubectl-create"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.web = disturb.Object{Kind: disturb.KindDeployment, Namespace: "shop", Name: "web", UID: web.UID}
+	s.Session = &Session{options: Options{
+		Access: existing.Of("staging", "shop", s.Config()), Run: recording.Run{ID: "run-1", Dir: filepath.Dir(filepath.Join(t.TempDir(), "x"))}, Out: io.Discard,
+		Intent: intent.Intent{Request: disturb.Request{Namespace: "shop", Home: "holdfast", Limits: disturb.Limits{Failures: 3}}},
+		Say:    func(format string, args ...any) { s.said = append(s.said, fmt.Sprintf(format, args...)) },
+	}}
+	for _, own := range []struct{ verbs, group, resource string }{
+		{"create update delete", "coordination.k8s.io", "leases"}, {"create patch delete", "", "configmaps"},
+	} {
+		for verb := range strings.FieldsSeq(own.verbs) {
+			s.Plan.Own = append(s.Plan.Own, disturb.Own{Verb: verb, Group: own.group, Resource: own.resource, Namespace: "holdfast"})
+		}
+	}
+	for _, namespace := range []string{"shop", "default"} {
+		s.Plan.Own = append(s.Plan.Own, disturb.Own{Verb: "create", Resource: "events", Namespace: namespace})
+	}
+	s.Sent = func(method, path, _ string) {
+		if method != "GET" {
+			s.wrote = append(s.wrote, method+" "+path)
+		}
+	}
+	client, err := s.client(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.held, err = hold.Take(t.Context(), client, "run-1", "holdfast test --disturb", hold.Options{Cluster: "staging", Foreign: true, Context: "staging"}); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// step is a fault with its touches, as a plan has it.
+func (s *stage) step(fault string) disturb.Step {
+	pod, node := s.List("/api/v1/namespaces/shop/pods")[0], s.Cluster.Get("/api/v1/nodes/wa1")
+	on := disturb.Object{Kind: disturb.KindNode, Name: "wa1", UID: node.GetUID()}
+	evict := disturb.Touch{
+		Object: disturb.Object{Kind: disturb.KindPod, Namespace: "shop", Name: pod.GetName(), UID: pod.GetUID()}, Does: "evict",
+		Verb: "create", Resource: "pods", Subresource: "eviction",
+	}
+	mark := disturb.Touch{Object: on, Does: "annotate", Verb: "patch", Resource: "nodes", Field: "metadata.annotations." + catalogue.RunMark}
+	cordon := disturb.Touch{Object: on, Does: "cordon", Verb: "patch", Resource: "nodes", Field: "spec.unschedulable"}
+	step := disturb.Step{Fault: fault, Does: "something", Workload: s.web, Touches: map[string][]disturb.Touch{
+		catalogue.Rollout.Name: {{
+			Object: s.web, Does: "restart", Verb: "patch", Group: "apps", Resource: "deployments", Field: catalogue.Rollout.Edits,
+		}},
+		catalogue.DeletePod.Name: {evict}, catalogue.Drain.Name: {mark, cordon, evict}, catalogue.Cordon.Name: {mark, cordon},
+	}[fault]}
+	step.Box.Duration = time.Minute
+	return step
+}
+
+// play plays a step, of which so many requests have failed.
+func (s *stage) play(ctx context.Context, t *testing.T, step disturb.Step, failed func() uint64) error {
+	t.Helper()
+	i, err := s.injection(step)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.Session.play(ctx, i, failed)
+}
+
+// asBefore fails unless nothing is left of a step.
+func (s *stage) asBefore(t *testing.T) {
+	t.Helper()
+	if n := s.Cluster.Get("/api/v1/nodes/wa1").(*corev1.Node); n.Spec.Unschedulable || n.Annotations[catalogue.RunMark] != "" {
+		t.Errorf("the node is left as %+v", n)
+	}
+	if left := s.List("/api/v1/namespaces/holdfast/configmaps"); len(left) > 0 {
+		t.Errorf("%d journals are left", len(left))
+	}
+	if s.left != nil {
+		t.Error(s.left)
+	}
+}
+
+func none() uint64 { return 0 }
+
+// Rule 20: each object on which something is done has an Event that says so beforehand, and one that says that it is undone. Nothing else is written than
+// what the plan prints.
+func TestEachFaultIsAnnouncedDoneAndUndone(t *testing.T) {
+	for fault, events := range map[string]int{
+		catalogue.Rollout.Name: 2, catalogue.DeletePod.Name: 1, catalogue.Drain.Name: 3, catalogue.Cordon.Name: 2,
+	} {
+		t.Run(fault, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newStage(t)
+				if err := s.play(t.Context(), t, s.step(fault), none); err != nil {
+					t.Errorf("%v\n%s", err, strings.Join(s.said, "\n"))
+				}
+				s.asBefore(t)
+				if last := s.said[len(s.said)-1]; last != "  undone" || !slices.Contains(s.said, "  in force") {
+					t.Errorf("said\n%s", strings.Join(s.said, "\n"))
+				}
+				told := s.List("/api/v1/namespaces/shop/events")
+				told = append(told, s.List("/api/v1/namespaces/default/events")...)
+				if len(told) != events {
+					t.Errorf("%d Events, want %d", len(told), events)
+				}
+				first := slices.IndexFunc(s.wrote, func(w string) bool { return strings.HasSuffix(w, "/events") })
+				change := slices.IndexFunc(s.wrote, func(w string) bool {
+					return strings.Contains(w, "/nodes/") || strings.HasSuffix(w, "/eviction") || strings.Contains(w, "/deployments/")
+				})
+				if first < 0 || change < first {
+					t.Errorf("it is not announced before it is done: %q", s.wrote)
+				}
+				if err := s.held.Release(t.Context()); err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
+
+// What cannot be announced is not done.
+func TestNothingIsDoneInSilence(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t)
+		s.Plan.Own = slices.DeleteFunc(s.Plan.Own, func(o disturb.Own) bool { return o.Resource == "events" })
+		if err := s.play(t.Context(), t, s.step(catalogue.Cordon.Name), none); err == nil || !strings.Contains(err.Error(), "announce on Node wa1") {
+			t.Error(err)
+		}
+		if slices.ContainsFunc(s.wrote, func(w string) bool { return strings.Contains(w, "/nodes/") }) {
+			t.Errorf("it wrote %q", s.wrote)
+		}
+		s.asBefore(t)
+		_ = s.held.Release(t.Context())
+	})
+}
+
+// Rule 14: when more requests have failed than may, the fault is undone within a second, although it would have lasted for longer.
+func TestStopAtHarm(t *testing.T) {
+	for name, test := range map[string]struct {
+		fails uint64
+		harm  bool
+	}{"as many as may fail": {3, false}, "one more": {4, true}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newStage(t)
+				began := time.Now()
+				err := s.play(t.Context(), t, s.step(catalogue.Cordon.Name), func() uint64 {
+					if time.Since(began) > 5*time.Second {
+						return test.fails
+					}
+					return 0
+				})
+				took := time.Since(began)
+				var harm *HarmError
+				if errors.As(err, &harm) != test.harm || (err != nil) != test.harm {
+					t.Errorf("%v", err)
+				}
+				if test.harm && took > 7*time.Second || !test.harm && took < lasting {
+					t.Errorf("undone after %s", took)
+				}
+				s.asBefore(t)
+				_ = s.held.Release(t.Context())
+			})
+		})
+	}
+}
+
+// A fault that is not complete when its time is over is undone, and so is one that a signal ends.
+func TestEachFaultEndsInTime(t *testing.T) {
+	for name, test := range map[string]struct {
+		box    time.Duration
+		signal time.Duration
+		want   string
+	}{"the box": {10 * time.Second, time.Hour, "not complete after 10s"}, "a signal": {time.Minute, 5 * time.Second, "context"}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newStage(t)
+				step := s.step(catalogue.Cordon.Name)
+				step.Box.Duration = test.box
+				ctx, cancel := context.WithTimeout(t.Context(), test.signal)
+				defer cancel()
+				began := time.Now()
+				if err := s.play(ctx, t, step, none); err == nil || !strings.Contains(err.Error(), test.want) {
+					t.Errorf("%v, want %q", err, test.want)
+				}
+				if took := time.Since(began); took > 12*time.Second {
+					t.Errorf("undone after %s", took)
+				}
+				s.asBefore(t)
+				_ = s.held.Release(t.Context())
+			})
+		})
+	}
+}
+
+// A run that has lost the cluster to a healer makes no further change, and says who has it.
+func TestALostClusterIsNotDisturbed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t)
+		admin := kubernetes.NewForConfigOrDie(s.Config())
+		go func() {
+			time.Sleep(3 * time.Second)
+			sight, err := hold.NewWatch(admin).Look(t.Context())
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			held, err := hold.Seize(t.Context(), admin, sight, "healer x", "healer", hold.Options{Cluster: "here"})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			time.Sleep(time.Minute)
+			_ = held.Release(t.Context())
+		}()
+		err := s.play(t.Context(), t, s.step(catalogue.Cordon.Name), none)
+		if err == nil || !strings.Contains(err.Error(), "healer x") {
+			t.Errorf("%v", err)
+		}
+		time.Sleep(2 * time.Minute)
+	})
+}
+
+// A plan of which something is refused is not begun: nothing is written, not even a Lease.
+func TestARefusedPlanIsNotBegun(t *testing.T) {
+	s := &Session{Plan: disturb.Plan{Steps: []disturb.Step{{Refusals: []disturb.Refusal{{Rule: 3}}}}}}
+	if _, err := s.Run(t.Context(), "holdfast test"); !errors.Is(err, ErrRefused) {
+		t.Error(err)
+	}
+}
+
+// Only what a plan prints is planned: the verb, the resource and the object, and not what is like it.
+func TestPlanned(t *testing.T) {
+	own := []disturb.Own{{Verb: "create", Resource: "pods", Subresource: "proxy", Namespace: "holdfast"}, {Verb: "delete", Resource: "configmaps", Namespace: "holdfast"}}
+	step := &disturb.Step{Touches: []disturb.Touch{{Object: disturb.Object{Kind: disturb.KindNode, Name: "w1"}, Verb: "patch", Resource: "nodes"}}}
+	for _, test := range []struct {
+		p    existing.Permission
+		want bool
+	}{
+		{existing.Permission{Verb: "patch", Resource: "nodes", Name: "w1"}, true},
+		{existing.Permission{Verb: "patch", Resource: "nodes", Name: "w2"}, false},
+		{existing.Permission{Verb: "delete", Resource: "nodes", Name: "w1"}, false},
+		{existing.Permission{Verb: "delete", Resource: "configmaps", Namespace: "holdfast", Name: "holdfast-run-1"}, true},
+		{existing.Permission{Verb: "delete", Resource: "configmaps", Namespace: "shop", Name: "web"}, false},
+		{existing.Permission{Verb: "get", Resource: "pods", Subresource: "proxy", Namespace: "holdfast", Name: "load-0"}, true},
+		{existing.Permission{Verb: "get", Resource: "pods", Subresource: "proxy", Namespace: "shop", Name: "web"}, false},
+		{existing.Permission{Verb: "get", Resource: "configmaps", Subresource: "proxy", Namespace: "holdfast"}, false},
+	} {
+		if got := planned(own, step, test.p); got != test.want {
+			t.Errorf("%s: planned %t", test.p, got)
+		}
+		if got := planned(own, nil, test.p); got && test.p.Resource == "nodes" {
+			t.Errorf("%s: planned without the step", test.p)
+		}
+	}
+}

@@ -1,0 +1,129 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/holdfast-ha/holdfast/framework/disturb"
+	"github.com/holdfast-ha/holdfast/framework/disturb/catalogue"
+	"github.com/holdfast-ha/holdfast/framework/disturb/roles"
+	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
+	"github.com/holdfast-ha/holdfast/framework/journal/healer"
+	"github.com/holdfast-ha/holdfast/framework/recording"
+	"github.com/holdfast-ha/holdfast/framework/recording/inside"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
+	"github.com/holdfast-ha/holdfast/workloads"
+)
+
+// step does one step of the plan, and records and judges it. The error is why no other step may follow.
+func (s *Session) step(ctx context.Context, planned disturb.Step) (runfolder.ScenarioResult, error) {
+	name := s.nameOf(planned)
+	s.options.Say("\n%s: %s, to %s", name, planned.Does, planned.Workload)
+	step, err := s.plan(ctx, planned)
+	if err != nil {
+		return s.undone(name, planned, err), err
+	}
+	s.show(step)
+	remove, err := s.heal(ctx, step)
+	if err != nil {
+		return s.undone(name, planned, err), err
+	}
+	file, err := recording.RecordKnown(ctx, s.recorded(name, step), s.survey, s.body(step))
+	if s.left == nil { // otherwise the healer is still needed
+		err = errors.Join(err, remove(context.WithoutCancel(ctx)))
+	}
+	if len(file.Scenarios) == 0 {
+		return s.undone(name, planned, err), err
+	}
+	return file.Scenarios[0], err
+}
+
+// plan plans the fault on the cluster as it is now, and refuses what a rule refuses now.
+func (s *Session) plan(ctx context.Context, planned disturb.Step) (step disturb.Step, err error) {
+	r := s.options.Intent.Request
+	r.Workloads = []disturb.Object{{Kind: planned.Workload.Kind, Name: planned.Workload.Name}}
+	if r.Faults, err = catalogue.Named([]string{planned.Fault}); err != nil {
+		return step, err
+	}
+	snapshot, err := s.reader.Read(ctx, r)
+	if err != nil {
+		return step, s.options.Access.Explain(err)
+	}
+	snapshot.Holder = "" // this run, or it is confirmed before the first change that the cluster is lost
+	p := disturb.Make(r, snapshot)
+	if len(p.Steps) == 1 && p.Goes(p.Steps[0]) {
+		return p.Steps[0], nil
+	}
+	refusals := p.Refusals
+	for _, one := range p.Steps {
+		refusals = append(refusals, one.Refusals...)
+	}
+	return step, fmt.Errorf("it was not begun: %w", &RefusedError{refusals})
+}
+
+// RefusedError means that rules refuse a step that was allowed when the run began.
+type RefusedError struct{ Refusals []disturb.Refusal }
+
+func (e *RefusedError) Error() string {
+	if len(e.Refusals) == 0 {
+		return "the workload is not there any more"
+	}
+	first := e.Refusals[0]
+	return fmt.Sprintf("%s: %s (rule %d)", first.Object, first.Reason, first.Rule)
+}
+
+// show tells what is about to be done: the pods and the node are those of now.
+func (s *Session) show(step disturb.Step) {
+	for _, t := range step.Touches {
+		s.options.Say("  will %s %s; undo: %s", t.Does, t.Object, t.Undo)
+	}
+}
+
+// undone is the result of a step that has not been recorded.
+func (s *Session) undone(name string, step disturb.Step, err error) runfolder.ScenarioResult {
+	return runfolder.ScenarioResult{
+		Name: name, Dir: name, Claim: claimOf(step), Error: err.Error(), Outcome: string(verdict.Unknown), Reproduce: s.options.Run.Again,
+	}
+}
+
+// heal installs the healer, on nodes that the step does not disturb, and returns what removes it.
+func (s *Session) heal(ctx context.Context, step disturb.Step) (remove func(context.Context) error, err error) {
+	client, err := s.client(&step)
+	if err != nil {
+		return nil, err
+	}
+	home := s.options.Intent.Request.Home
+	s.options.Say("  installing the healer, which undoes everything if this process cannot")
+	h := workloads.Healer{Run: s.options.Run.ID, Account: roles.Healer, Avoid: avoided(step)}
+	if err := healer.Install(ctx, client, h, workloads.Place{Namespace: home, Image: s.options.Image}); err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context) error {
+		_, err := healer.Remove(ctx, client, home, s.options.Run.ID)
+		return err
+	}, nil
+}
+
+// avoided are the nodes that a step disturbs.
+func avoided(step disturb.Step) []string {
+	if step.Node == nil {
+		return nil
+	}
+	return []string{step.Node.Name}
+}
+
+// recorded says how a step is recorded.
+func (s *Session) recorded(name string, step disturb.Step) recording.Options {
+	o, r := s.options, s.options.Intent.Request
+	run := o.Run
+	run.Scenario, run.Claim = name, claimOf(step)
+	return recording.Options{
+		Access: o.Access, Namespaces: []string{r.Namespace}, Probes: o.Intent.Probes, From: o.From,
+		Inside: inside.Workers(s.config(&step), inside.Options{
+			Image: o.Image, Workers: o.Workers, For: step.Box.Duration + o.Recover, Home: r.Home, Avoid: avoided(step),
+		}),
+		Command: []string{"holdfast", "test", "--disturb", "--faults", step.Fault}, Before: o.Before, Recover: o.Recover, Settled: o.Settled,
+		Disturbs: true, Run: run, Say: o.Say,
+	}
+}
