@@ -88,7 +88,9 @@ func (s *Scenario) sumUp() (Result, string) {
 	if s.Incomplete != "" && sum != verdict.Violated {
 		return Unknown, "the record is incomplete: " + s.Incomplete
 	}
-	decided := slices.IndexFunc(verdicts, func(v verdict.Verdict) bool { return verdict.Overall([]verdict.Verdict{v}) == sum })
+	counts := func(v verdict.Verdict) bool { return !v.Untested }
+	some := slices.ContainsFunc(verdicts, counts)
+	decided := slices.IndexFunc(verdicts, func(v verdict.Verdict) bool { return verdict.Sum(v.Outcome) == sum && (counts(v) || !some) })
 	if decided < 0 {
 		return Unknown, "no promise was judged"
 	}

@@ -259,20 +259,24 @@ func TestForeignHealRunsNoCommandsUnasked(t *testing.T) {
 	}
 }
 
-// TestForeignHealRemovesTheHealer and the load workers of a run that is gone, and nothing of anybody else's.
+// TestForeignHealRemovesTheHealer and the load workers of a run that is gone, and nothing of anybody else's. An administrator's namespace stays.
 func TestForeignHealRemovesTheHealer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := staging()
+		c.Put("/api/v1/namespaces", &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "holdfast", Labels: map[string]string{workloads.LabelPartOf: workloads.PartOf}}})
 		killed(t, c, true, journal.Cordon("wa1"))
 		of := func(name, component string) metav1.ObjectMeta {
 			return metav1.ObjectMeta{Namespace: "holdfast", Name: name, Labels: map[string]string{
 				workloads.LabelPartOf: workloads.PartOf, workloads.LabelComponent: component, workloads.LabelRun: "run-1",
 			}}
 		}
-		c.Put("/apis/apps/v1/namespaces/holdfast/deployments", &appsv1.Deployment{ObjectMeta: of(workloads.HealerName, workloads.ComponentHealer)})
+		none := appsv1.DeploymentSpec{Replicas: new(int32(0)), Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "none"}}}
+		c.Put("/apis/apps/v1/namespaces/holdfast/deployments", &appsv1.Deployment{ObjectMeta: of(workloads.HealerName, workloads.ComponentHealer), Spec: none})
 		c.Put("/apis/policy/v1/namespaces/holdfast/poddisruptionbudgets", &policyv1.PodDisruptionBudget{ObjectMeta: of(workloads.HealerName, workloads.ComponentHealer)})
-		c.Put("/apis/batch/v1/namespaces/holdfast/jobs", &batchv1.Job{ObjectMeta: of(workloads.LoadName, workloads.ComponentLoad)})
-		c.Put("/apis/apps/v1/namespaces/holdfast/deployments", &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "holdfast", Name: "theirs"}})
+		c.Put("/apis/batch/v1/namespaces/holdfast/jobs", &batchv1.Job{
+			ObjectMeta: of(workloads.LoadName, workloads.ComponentLoad), Spec: batchv1.JobSpec{Completions: new(int32(0))},
+		})
+		c.Put("/apis/apps/v1/namespaces/holdfast/deployments", &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "holdfast", Name: "theirs"}, Spec: none})
 		f, out := Foreign{}.on(c)
 		if err := f.Heal(t.Context()); err != nil {
 			t.Errorf("%v\n%s", err, out)

@@ -38,8 +38,8 @@ func TestMarked(t *testing.T) {
 }
 
 // A drain, an eviction and a rollout are active until the last of their pods has ended, and not only until it was told to: load of ten requests a second
-// may have none on its way in the moment in which a single pod is evicted.
-func TestVoluntaryDisturbancesLastAsLongAsTheirPodsEnd(t *testing.T) {
+// may have none on its way in the moment in which a single pod is evicted. A scaling is active until the workload is settled.
+func TestVoluntaryDisturbancesLastAsLongAsTheyHaveAnEffect(t *testing.T) {
 	run := historytest.Healthy().AsRecording("ns/backend").Run()
 	r := disturbances.Read(run)
 	_, during := run.UnderLoad()
@@ -62,11 +62,36 @@ func TestVoluntaryDisturbancesLastAsLongAsTheirPodsEnd(t *testing.T) {
 				}
 			}
 		}
-		if life.Healed.At != want || life.Healing.At < d.Over {
+		changes := d.Kind == disturbances.Rollout || d.Kind == disturbances.Scale
+		if life.Healed.At < want || !changes && life.Healed.At != want || life.Healing.At < d.Over {
 			t.Errorf("%s: being reverted from %s, reverted at %s, want %s", d.Name, life.Healing.At, life.Healed.At, want)
 		}
 	}
 	if checked == 0 {
 		t.Error("no pod of a voluntary disturbance has ended: nothing is shown")
+	}
+}
+
+// A pod that is added takes effect when it is ready, and not when it is created. One that never is ready is what the recording ends with.
+func TestAScaleUpLastsUntilItsPodIsReady(t *testing.T) {
+	for name, test := range map[string]struct {
+		ready bool
+		want  history.Offset
+	}{"ready": {true, 17 * s}, "never": {false, 1000 * s}} {
+		b := cluster().AsRecording("shop/a")
+		workload(b, 12*s, 4, "t1")
+		b.EditEvents(func(e *history.Event) {
+			if e.Workload != nil && e.T == 12*s {
+				e.Workload.Available, e.Workload.Ready = 3, 3
+			}
+		})
+		born(b, 12*s, "a-4", "w1", "r1")
+		if test.ready {
+			workload(b, 17*s, 4, "t1")
+		}
+		lives := stages.Faults(disturbances.Read(b.Run()).Marked())
+		if len(lives) != 1 || lives[0].Injecting.At != 12*s || lives[0].Healed.At != test.want {
+			t.Errorf("%s: %+v", name, lives)
+		}
 	}
 }

@@ -62,11 +62,17 @@ func (r *Recording) stages(id int, d *Disturbance, list []*parts.Part) (marks []
 	return marks
 }
 
-// ending is until when the pods of a voluntary disturbance were ending while the recording is judged. A drain or an eviction tells a pod to end
-// within a moment, in which no request may be on its way; the pod then serves, or fails to, for its grace period.
+// ending is until when a voluntary disturbance took effect while the recording is judged. A drain or an eviction tells a pod to end within a moment,
+// in which no request may be on its way; the pod then serves, or fails to, for its grace period. A rollout or a scaling also brings pods, which get
+// requests when they are ready.
 func (r *Recording) ending(d *Disturbance) (until history.Offset) {
 	if !d.Kind.Voluntary() {
 		return 0
+	}
+	if d.Kind == Rollout || d.Kind == Scale {
+		for _, key := range d.Workloads {
+			until = max(until, r.settledAfter(key, d.Over))
+		}
 	}
 	for _, p := range d.Pods {
 		gone, is := r.gone[p.UID]
@@ -76,4 +82,14 @@ func (r *Recording) ending(d *Disturbance) (until history.Offset) {
 		until = max(until, min(gone, r.during))
 	}
 	return until
+}
+
+// settledAfter is when a workload was first reported as settled from a moment on, while the recording is judged.
+func (r *Recording) settledAfter(key history.Key, from history.Offset) history.Offset {
+	for _, e := range r.run.Events {
+		if w := e.Workload; w != nil && w.Namespace == key.Namespace && w.Name == key.Name && e.T >= from && w.Settled() {
+			return min(e.T, r.during)
+		}
+	}
+	return r.during
 }

@@ -40,9 +40,9 @@ func (i *injection) inject(ctx context.Context) error {
 			return err
 		}
 		if err := i.touch(ctx, t); err != nil {
-			return fmt.Errorf("%s %s: %w", t.Does, t.Object, err)
+			return fmt.Errorf("%s: %s: %w", t.Object, t.Does, err)
 		}
-		i.say("  done: %s %s", t.Does, t.Object)
+		i.say("  done: %s: %s", t.Object, t.Does)
 	}
 	if i.step.Fault == catalogue.NodeKill.Name {
 		if err := i.killNode(ctx); err != nil {

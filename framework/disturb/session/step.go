@@ -19,7 +19,7 @@ import (
 // step does one step of the plan, and records and judges it. The error is why no other step may follow.
 func (s *Session) step(ctx context.Context, planned disturb.Step) (runfolder.ScenarioResult, error) {
 	name := s.nameOf(planned)
-	s.options.Say("\n%s: %s, to %s", name, planned.Does, planned.Workload)
+	s.options.Say("\n%s on %s: %s", name, planned.Workload, planned.Does)
 	step, err := s.plan(ctx, planned)
 	if err != nil {
 		return s.undone(name, planned, err), err
@@ -76,7 +76,7 @@ func (e *RefusedError) Error() string {
 // show tells what is about to be done: the pods and the node are those of now.
 func (s *Session) show(step disturb.Step) {
 	for _, t := range step.Touches {
-		s.options.Say("  will %s %s; undo: %s", t.Does, t.Object, t.Undo)
+		s.options.Say("  %s: %s; undo: %s", t.Object, t.Does, t.Undo)
 	}
 }
 

@@ -51,6 +51,9 @@ func create(ctx context.Context, client kubernetes.Interface, o workloads.Object
 	default:
 		err = errors.New("no healer consists of it")
 	}
+	if apierrors.IsAlreadyExists(err) {
+		err = fmt.Errorf("%w: an earlier run has left it, which 'holdfast heal --context' removes", err)
+	}
 	if err != nil {
 		return fmt.Errorf("create %s %s: %w", o.GetObjectKind().GroupVersionKind().Kind, o.GetName(), err)
 	}
@@ -78,16 +81,22 @@ func Remove(ctx context.Context, client kubernetes.Interface, namespace, run str
 	return append(gone, alsoGone...), errors.Join(err, alsoErr)
 }
 
-// Installed reports whether there is a healer. A user who must not look for it has none.
+// Installed reports whether there is a healer, or a part of one: a run may be killed while it installs it. A user who must not look for it has none.
 func Installed(ctx context.Context, client kubernetes.Interface, namespace string) (bool, error) {
-	d, err := client.AppsV1().Deployments(namespace).Get(ctx, workloads.HealerName, metav1.GetOptions{})
-	if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
-		return false, nil
+	deployment, err := client.AppsV1().Deployments(namespace).Get(ctx, workloads.HealerName, metav1.GetOptions{})
+	budget, alsoErr := client.PolicyV1().PodDisruptionBudgets(namespace).Get(ctx, workloads.HealerName, metav1.GetOptions{})
+	for _, one := range []struct {
+		object metav1.Object
+		err    error
+	}{{deployment, err}, {budget, alsoErr}} {
+		switch {
+		case one.err == nil && ofHealer(one.object, ""):
+			return true, nil
+		case one.err != nil && !apierrors.IsNotFound(one.err) && !apierrors.IsForbidden(one.err):
+			return false, fmt.Errorf("look for a healer: %w", one.err)
+		}
 	}
-	if err != nil {
-		return false, fmt.Errorf("look for a healer: %w", err)
-	}
-	return ofHealer(d, ""), nil
+	return false, nil
 }
 
 // ofHealer reports whether an object is of the healer of a run, or of any run.

@@ -67,10 +67,31 @@ func TestInstallAndRemove(t *testing.T) {
 	}
 }
 
+// A run that is killed while it installs the healer leaves a part of it, which is found and removed.
+func TestAPartOfAHealerIsFound(t *testing.T) {
+	client := ready(t)
+	if err := Install(t.Context(), client, healerOf("run-1"), home); err != nil {
+		t.Fatal(err)
+	}
+	if err := client.AppsV1().Deployments(home.Namespace).Delete(t.Context(), workloads.HealerName, metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if is, err := Installed(t.Context(), client, home.Namespace); !is || err != nil {
+		t.Errorf("found %t, %v", is, err)
+	}
+	removed, err := Remove(t.Context(), client, home.Namespace, "")
+	if diff := cmp.Diff([]string{"PodDisruptionBudget healer"}, removed); diff != "" || err != nil {
+		t.Errorf("%v, removed (-want +got):\n%s", err, diff)
+	}
+	if is, err := Installed(t.Context(), client, home.Namespace); is || err != nil {
+		t.Errorf("afterwards: found %t, %v", is, err)
+	}
+}
+
 // A Deployment of somebody else's that has the name of a healer stays.
 func TestOnlyAHealerIsRemoved(t *testing.T) {
 	client := ready(t)
-	other := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: home.Namespace, Name: workloads.HealerName, Labels: map[string]string{workloads.LabelPartOf: "shop"}}}
+	other := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: home.Namespace, Name: workloads.HealerName, Labels: map[string]string{workloads.LabelPartOf: "shop"}}, Spec: appsv1.DeploymentSpec{Replicas: new(int32(1))}}
 	if _, err := client.AppsV1().Deployments(home.Namespace).Create(t.Context(), other, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}

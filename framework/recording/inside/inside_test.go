@@ -135,6 +135,45 @@ func TestTheWorkersAreAllThatIsWritten(t *testing.T) {
 	}
 }
 
+// In a namespace that an administrator has made, a Job is all that is written, and it is removed. Nothing else in the namespace is.
+func TestWorkersAtHome(t *testing.T) {
+	c := newCluster(t)
+	client := kubernetes.NewForConfigOrDie(c.Config())
+	if _, err := client.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "holdfast"}}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	c.wrote = nil
+	shop := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	t.Cleanup(shop.Close)
+	o := c.options(t, shop.URL)
+	o.Inside = Workers(c.Config(), Options{Image: "r.test/holdfast:1", Home: "holdfast", Avoid: []string{"wa1"}})
+	body := func(ctx context.Context, s *recording.Session) error {
+		pods, err := s.Client().CoreV1().Pods("holdfast").List(ctx, metav1.ListOptions{})
+		for _, p := range pods.Items {
+			if p.Spec.NodeName == "wa1" {
+				t.Errorf("pod %s is on the node that is to be disturbed", p.Name)
+			}
+		}
+		if len(pods.Items) != 1 {
+			t.Errorf("%d pods", len(pods.Items))
+		}
+		return err
+	}
+	if _, err := recording.Record(t.Context(), o, body); err != nil {
+		t.Fatal(err)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, w := range c.wrote {
+		if !strings.Contains(w, "/namespaces/holdfast/jobs") && !strings.Contains(w, "/namespaces/holdfast/pods/") {
+			t.Errorf("the recording wrote %s", w)
+		}
+	}
+	if jobs := c.List("/apis/batch/v1/namespaces/holdfast/jobs"); len(jobs) > 0 || c.Get("/api/v1/namespaces/holdfast") == nil {
+		t.Errorf("%d Jobs are left, and the namespace is %v", len(jobs), c.Get("/api/v1/namespaces/holdfast"))
+	}
+}
+
 // Who may not remove what it makes makes nothing.
 func TestWithoutPermissionNothingIsWritten(t *testing.T) {
 	for _, p := range Needs() {
