@@ -85,7 +85,7 @@ func newStage(t *testing.T) *stage {
 
 // step is a fault with its touches, as a plan has it.
 func (s *stage) step(fault string) disturb.Step {
-	pod, node := s.List("/api/v1/namespaces/shop/pods")[0], s.Cluster.Get("/api/v1/nodes/wa1")
+	pod, node := s.List("/api/v1/namespaces/shop/pods")[0], s.Get("/api/v1/nodes/wa1")
 	on := disturb.Object{Kind: disturb.KindNode, Name: "wa1", UID: node.GetUID()}
 	evict := disturb.Touch{
 		Object: disturb.Object{Kind: disturb.KindPod, Namespace: "shop", Name: pod.GetName(), UID: pod.GetUID()}, Does: "evict",
@@ -116,7 +116,7 @@ func (s *stage) play(ctx context.Context, t *testing.T, step disturb.Step, faile
 // asBefore fails unless nothing is left of a step.
 func (s *stage) asBefore(t *testing.T) {
 	t.Helper()
-	if n := s.Cluster.Get("/api/v1/nodes/wa1").(*corev1.Node); n.Spec.Unschedulable || n.Annotations[catalogue.RunMark] != "" {
+	if n := s.Get("/api/v1/nodes/wa1").(*corev1.Node); n.Spec.Unschedulable || n.Annotations[catalogue.RunMark] != "" {
 		t.Errorf("the node is left as %+v", n)
 	}
 	if left := s.List("/api/v1/namespaces/holdfast/configmaps"); len(left) > 0 {
