@@ -42,8 +42,20 @@ func (j *Journal) at(o Object) dynamic.ResourceInterface {
 	return j.o.Dynamic.Resource(o.gvr()).Namespace(o.Namespace)
 }
 
-// get reads an object, or its subresource.
+// get reads an object, or its subresource. API servers leave the managed fields out of the subresource scale: they are those of the whole object.
 func (j *Journal) get(ctx context.Context, o Object) (*unstructured.Unstructured, error) {
+	read, err := j.getOne(ctx, o)
+	if err != nil || o.Subresource == "" || len(read.GetManagedFields()) > 0 {
+		return read, err
+	}
+	whole, err := j.getOne(ctx, o.whole())
+	if err == nil && whole.GetResourceVersion() == read.GetResourceVersion() { // otherwise it is not known who has set which field
+		read.SetManagedFields(whole.GetManagedFields())
+	}
+	return read, nil
+}
+
+func (j *Journal) getOne(ctx context.Context, o Object) (*unstructured.Unstructured, error) {
 	ctx, cancel := context.WithTimeout(ctx, callLimit)
 	defer cancel()
 	var sub []string

@@ -52,8 +52,8 @@ type Plan struct {
 	// Yields lets a worker stop for good at the first answer that says that there are too many requests (status 429), for servers that
 	// others need. The hits after it are missing in the record.
 	Yields bool `json:"yields,omitempty"`
-	// Untended ends a worker's load when nobody has asked the worker about the plan for so long: whoever sends the load is gone, and it must not
-	// go on without them. Zero: never. The hits after it are missing in the record.
+	// Untended ends a worker's load when no request about the plan has reached the worker for so long: the harness is gone, and the load must not
+	// go on without it. Zero: never. The hits after it are missing in the record.
 	Untended time.Duration `json:"untended,omitempty"`
 }
 

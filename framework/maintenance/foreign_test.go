@@ -259,7 +259,7 @@ func TestForeignHealRunsNoCommandsUnasked(t *testing.T) {
 	}
 }
 
-// TestForeignHealRemovesTheHealer and the load workers of a run that is gone, and nothing of anybody else's. An administrator's namespace stays.
+// TestForeignHealRemovesTheHealer and the load workers of a run that is gone, and no object of another owner. An administrator's namespace stays.
 func TestForeignHealRemovesTheHealer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := staging()

@@ -194,7 +194,7 @@ func rateOf(lanes []load.Lane) (sum float64) {
 	return sum
 }
 
-// untended is how long the load of a cluster that holdfast disturbs goes on without this process. A recording of somebody else's change goes on, because
+// untended is how long the load of a cluster that holdfast disturbs goes on without this process. The load of a recording goes on, because
 // its API server may be away for minutes.
 const untended = time.Minute
 

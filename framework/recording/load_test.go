@@ -118,7 +118,7 @@ func TestLoadYields(t *testing.T) {
 	}
 }
 
-// A load that has lasted as long as one may did not yield to anybody, and one that nobody asked for was not refused.
+// A load that has lasted as long as one may did not yield to a server, and one that no harness asked about was not refused.
 func TestWhyALoadEnds(t *testing.T) {
 	for _, test := range []struct {
 		totals collect.Totals

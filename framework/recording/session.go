@@ -151,7 +151,7 @@ type loading struct {
 	stopped bool           // the user was told that it ended early
 }
 
-// whyEnded is why a load has ended, or is ending, that nobody has stopped. Empty: it has not.
+// whyEnded is why a load has ended, or is ending, before its recording. Empty: it has not.
 func whyEnded(t collect.Totals, now, until history.Offset) string {
 	switch {
 	case t.Yielded:

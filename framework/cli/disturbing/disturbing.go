@@ -123,16 +123,8 @@ func (f *Flags) Run(cmd *cobra.Command, c Choice, report record.Report) error {
 	case err != nil:
 		return exit.Unread(err)
 	}
-	now := time.Now()
-	id, err := launch.ClaimFolder(c.Artifacts, now)
-	if err != nil {
-		return fmt.Errorf("make a folder for the record: %w", err)
-	}
 	s, err := session.Open(ctx, session.Options{
 		Access: access, Intent: asked, Image: f.image, From: history.LoadFrom(f.from), Workers: c.Workers, Before: f.steady, Recover: f.recover, Settled: f.settled,
-		Run: recording.Run{
-			ID: id, Dir: filepath.Join(c.Artifacts, id), Holdfast: c.Version, Seed: c.Seed, Args: os.Args[1:], Again: f.again(c),
-		},
 		Out: out, Say: terminal.SayTo(out),
 	})
 	if err != nil {
@@ -144,16 +136,21 @@ func (f *Flags) Run(cmd *cobra.Command, c Choice, report record.Report) error {
 	if s.Plan.Refused() {
 		return exit.With(exit.Unknown, session.ErrRefused)
 	}
+	id, err := launch.ClaimFolder(c.Artifacts, time.Now())
+	if err != nil {
+		return fmt.Errorf("make a folder for the record: %w", err)
+	}
 	if err := runfolder.PointLastAttempt(c.Artifacts, id); err != nil {
 		return err
 	}
-	file, err := s.Run(ctx, self.CommandLine())
+	dir := filepath.Join(c.Artifacts, id)
+	file, err := s.Run(ctx, recording.Run{ID: id, Dir: dir, Holdfast: c.Version, Seed: c.Seed, Args: os.Args[1:], Again: f.again(c)}, self.CommandLine())
 	if len(file.Scenarios) == 0 { // nothing was begun
 		return err
 	}
 	_, _ = fmt.Fprintln(out)
 	summary.WriteRecorded(out, file)
-	return report(out, filepath.Join(c.Artifacts, id), file, err, runfolder.PointLatest(c.Artifacts, id))
+	return report(out, dir, file, err, runfolder.PointLatest(c.Artifacts, id))
 }
 
 // again is the command that does the same again.

@@ -128,10 +128,10 @@ func (s *Session) injection(step disturb.Step) (*injection, error) {
 	if err != nil {
 		return nil, err
 	}
-	i := &injection{step: step, run: s.options.Run.ID, hook: s.options.Intent.Request.Hook, client: client, say: s.options.Say}
+	i := &injection{step: step, run: s.identity.ID, hook: s.options.Intent.Request.Hook, client: client, say: s.options.Say}
 	i.journal = journal.New(journal.Options{
-		Run: s.options.Run.ID, Command: s.options.Run.Again, Client: client, Dynamic: untyped, Namespace: s.options.Intent.Request.Home,
-		File: filepath.Join(s.options.Run.Dir, "journal.jsonl"), Hold: s.held,
+		Run: s.identity.ID, Command: s.identity.Again, Client: client, Dynamic: untyped, Namespace: s.options.Intent.Request.Home,
+		File: filepath.Join(s.identity.Dir, "journal.jsonl"), Hold: s.held,
 		Duration: step.Box.Duration + hold.Silence, // this process ends it at the end of the box; the healer does if this process hangs
 	})
 	i.evictions, err = kubernetes.NewForConfig(i.journal.Evictions(config))

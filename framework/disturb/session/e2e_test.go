@@ -8,6 +8,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -194,6 +195,9 @@ func (s *stage) plan(fault string) (d show.Document) {
 	return d
 }
 
+// kills is how often the harness is killed at a random moment of each fault.
+var kills = flag.Int("kills", 1, "kill the harness so often at a random moment of each fault")
+
 // seed makes plan and test pick the same pods and nodes.
 const seed = "7"
 
@@ -361,7 +365,7 @@ func TestE2EDisturb(t *testing.T) {
 		s.whole("after " + fault)
 	}
 	for _, fault := range faults {
-		for _, when := range []string{lineDid, lineFull, atRandom} {
+		for _, when := range append([]string{lineDid, lineFull}, slices.Repeat([]string{atRandom}, *kills)...) {
 			s.killed(fault, when, before)
 		}
 	}
@@ -439,7 +443,7 @@ func (s *stage) killed(fault, when string, before []string) {
 	s.whole("after " + fault)
 }
 
-// healedByItself kills a harness in the middle of a drain, and waits: the healer's pods make the node schedulable again, without anybody's doing.
+// healedByItself kills a harness in the middle of a drain, and waits: the healer's pods make the node schedulable again, and no command is given.
 func (s *stage) healedByItself(before []string) {
 	t := s.t
 	t.Helper()

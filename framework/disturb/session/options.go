@@ -25,8 +25,6 @@ type Options struct {
 	Workers int
 	// Before, Recover and Settled are those of recording.Options.
 	Before, Recover, Settled time.Duration
-	// Run identifies the run. Its Scenario and Claim are those of each fault.
-	Run recording.Run
 	// Out gets what the user's own commands print, and Say writes a line for the user.
 	Out io.Writer
 	Say func(format string, args ...any)
@@ -36,7 +34,7 @@ func (o *Options) fill() error {
 	o.From = cmp.Or(o.From, history.LoadInside)
 	o.Recover = cmp.Or(o.Recover, recording.DefaultRecover)
 	switch {
-	case o.Access == nil || o.Run.ID == "" || o.Run.Dir == "" || o.Say == nil || o.Out == nil:
+	case o.Access == nil || o.Say == nil || o.Out == nil:
 		return errors.New("disturb a cluster: the options are incomplete")
 	case o.Image == "":
 		return ErrNoImage

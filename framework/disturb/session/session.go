@@ -27,11 +27,12 @@ type Session struct {
 	Plan  disturb.Plan
 	Facts []existing.Fact
 
-	options Options
-	reader  reading.Reader
-	survey  recording.Survey
-	held    *hold.Hold
-	left    error // why not everything is undone
+	options  Options
+	identity recording.Run
+	reader   reading.Reader
+	survey   recording.Survey
+	held     *hold.Hold
+	left     error // why not everything is undone
 }
 
 // Open reads the cluster and plans. It changes nothing.
@@ -57,13 +58,14 @@ func Open(ctx context.Context, o Options) (*Session, error) {
 // ErrRefused means that a rule refuses a part of the plan, and that nothing was done (rule 23).
 var ErrRefused = errors.New("refused: nothing was done, because not all of it may be done")
 
-// Run does each step of the plan and undoes it. The result stands in run.json, whose content is returned, and which has a scenario for each step
+// Run does each step of the plan and undoes it. The run's Scenario and Claim are those of each step. The result stands in run.json, whose content is returned, and which has a scenario for each step
 // that was begun. A signal ends the run, and what is in force is undone as always. The run also ends with the first step that did harm, or that could
 // not be undone.
-func (s *Session) Run(ctx context.Context, command string) (file runfolder.File, err error) {
+func (s *Session) Run(ctx context.Context, run recording.Run, command string) (file runfolder.File, err error) {
 	if s.Plan.Refused() {
 		return file, ErrRefused
 	}
+	s.identity = run
 	if s.survey, err = recording.Look(ctx, s.options.Access, []string{s.options.Intent.Request.Namespace}); err != nil {
 		return file, err
 	}
@@ -74,7 +76,7 @@ func (s *Session) Run(ctx context.Context, command string) (file runfolder.File,
 	if err := s.homeIsThere(ctx, client); err != nil {
 		return file, err
 	}
-	s.held, err = hold.Take(ctx, client, s.options.Run.ID, command, hold.Options{Cluster: s.options.Access.Name(), Foreign: true, Context: s.options.Access.Context})
+	s.held, err = hold.Take(ctx, client, s.identity.ID, command, hold.Options{Cluster: s.options.Access.Name(), Foreign: true, Context: s.options.Access.Context})
 	if err != nil {
 		return file, s.options.Access.Explain(err)
 	}
@@ -129,12 +131,12 @@ func (s *Session) steps(ctx context.Context) (file runfolder.File, err error) {
 		}
 	}
 	file.Ended, file.Outcome = time.Now(), string(outcomeOf(file.Scenarios))
-	return file, errors.Join(err, file.Write(s.options.Run.Dir))
+	return file, errors.Join(err, file.Write(s.identity.Dir))
 }
 
 // begun is run.json before the first step.
 func (s *Session) begun() runfolder.File {
-	r := s.options.Run
+	r := s.identity
 	return runfolder.File{
 		ID: r.ID, Started: time.Now(), Holdfast: r.Holdfast, Kubernetes: s.survey.Identity.Kubernetes, Seed: r.Seed, Args: r.Args, Reproduce: r.Again,
 	}
@@ -149,7 +151,7 @@ func (s *Session) notBegun(ctx context.Context, file *runfolder.File, rest []dis
 	for _, step := range rest {
 		name := s.nameOf(step)
 		file.Scenarios = append(file.Scenarios, runfolder.ScenarioResult{
-			Name: name, Dir: name, Claim: claimOf(step), NotBegun: "the run ended before: " + file.Interrupted, Reproduce: s.options.Run.Again,
+			Name: name, Dir: name, Claim: claimOf(step), NotBegun: "the run ended before: " + file.Interrupted, Reproduce: s.identity.Again,
 		})
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -54,10 +53,10 @@ func newStage(t *testing.T) *stage {
 	}
 	s.web = disturb.Object{Kind: disturb.KindDeployment, Namespace: "shop", Name: "web", UID: web.UID}
 	s.Session = &Session{options: Options{
-		Access: existing.Of("staging", "shop", s.Config()), Run: recording.Run{ID: "run-1", Dir: filepath.Dir(filepath.Join(t.TempDir(), "x"))}, Out: io.Discard,
+		Access: existing.Of("staging", "shop", s.Config()), Out: io.Discard,
 		Intent: intent.Intent{Request: disturb.Request{Namespace: "shop", Home: "holdfast", Limits: disturb.Limits{Failures: 3}}},
 		Say:    func(format string, args ...any) { s.said = append(s.said, fmt.Sprintf(format, args...)) },
-	}}
+	}, identity: recording.Run{ID: "run-1", Dir: t.TempDir()}}
 	for _, own := range []struct{ verbs, group, resource string }{
 		{"create update delete", "coordination.k8s.io", "leases"}, {"create patch delete", "", "configmaps"},
 	} {
@@ -271,7 +270,7 @@ func TestALostClusterIsNotDisturbed(t *testing.T) {
 // A plan of which something is refused is not begun: nothing is written, not even a Lease.
 func TestARefusedPlanIsNotBegun(t *testing.T) {
 	s := &Session{Plan: disturb.Plan{Steps: []disturb.Step{{Refusals: []disturb.Refusal{{Rule: 3}}}}}}
-	if _, err := s.Run(t.Context(), "holdfast test"); !errors.Is(err, ErrRefused) {
+	if _, err := s.Run(t.Context(), recording.Run{}, "holdfast test"); !errors.Is(err, ErrRefused) {
 		t.Error(err)
 	}
 }

@@ -83,7 +83,7 @@ func (s *Session) show(step disturb.Step) {
 // undone is the result of a step that has not been recorded.
 func (s *Session) undone(name string, step disturb.Step, err error) runfolder.ScenarioResult {
 	return runfolder.ScenarioResult{
-		Name: name, Dir: name, Claim: claimOf(step), Error: err.Error(), Outcome: string(verdict.Unknown), Reproduce: s.options.Run.Again,
+		Name: name, Dir: name, Claim: claimOf(step), Error: err.Error(), Outcome: string(verdict.Unknown), Reproduce: s.identity.Again,
 	}
 }
 
@@ -95,12 +95,12 @@ func (s *Session) heal(ctx context.Context, step disturb.Step) (remove func(cont
 	}
 	home := s.options.Intent.Request.Home
 	s.options.Say("  installing the healer, which undoes everything if this process cannot")
-	h := workloads.Healer{Run: s.options.Run.ID, Account: roles.Healer, Avoid: avoided(step)}
+	h := workloads.Healer{Run: s.identity.ID, Account: roles.Healer, Avoid: avoided(step)}
 	if err := healer.Install(ctx, client, h, workloads.Place{Namespace: home, Image: s.options.Image}); err != nil {
 		return nil, err
 	}
 	return func(ctx context.Context) error {
-		_, err := healer.Remove(ctx, client, home, s.options.Run.ID)
+		_, err := healer.Remove(ctx, client, home, s.identity.ID)
 		return err
 	}, nil
 }
@@ -116,7 +116,7 @@ func avoided(step disturb.Step) []string {
 // recorded says how a step is recorded.
 func (s *Session) recorded(name string, step disturb.Step) recording.Options {
 	o, r := s.options, s.options.Intent.Request
-	run := o.Run
+	run := s.identity
 	run.Scenario, run.Claim = name, claimOf(step)
 	return recording.Options{
 		Access: o.Access, Namespaces: []string{r.Namespace}, Probes: o.Intent.Probes, From: o.From,

@@ -88,7 +88,7 @@ func TestAPartOfAHealerIsFound(t *testing.T) {
 	}
 }
 
-// A Deployment of somebody else's that has the name of a healer stays.
+// A Deployment of another owner that has the name of a healer stays.
 func TestOnlyAHealerIsRemoved(t *testing.T) {
 	client := ready(t)
 	other := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: home.Namespace, Name: workloads.HealerName, Labels: map[string]string{workloads.LabelPartOf: "shop"}}, Spec: appsv1.DeploymentSpec{Replicas: new(int32(1))}}

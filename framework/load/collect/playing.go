@@ -44,7 +44,7 @@ func (p *playing) play(w *worker, at history.Offset) {
 	close(p.finished)
 }
 
-// tend ends the load when nobody has asked about the plan for as long as it allows.
+// tend ends the load when no request about the plan has arrived for as long as the plan allows.
 func (p *playing) tend(now func() history.Offset) {
 	for {
 		silent := now() - history.Offset(p.asked.Load())

@@ -16,8 +16,8 @@ type Status struct {
 	Plan   string `json:"plan,omitempty"` // the plan's id; empty if there is no plan
 	// Finished: every request has its row, and the last segment is closed.
 	Finished bool `json:"finished"`
-	// Yielded: a server has said that there are too many requests. Untended: nobody has asked about the plan for as long as it allows. Either
-	// has ended the load.
+	// Yielded: a server has said that there are too many requests. Untended: no request about the plan has arrived for as long as the plan
+	// allows. Either has ended the load.
 	Yielded  bool              `json:"yielded,omitempty"`
 	Untended bool              `json:"untended,omitempty"`
 	Lanes    []load.LaneStatus `json:"lanes,omitempty"`

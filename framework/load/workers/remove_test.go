@@ -9,7 +9,7 @@ import (
 	"github.com/holdfast-ha/holdfast/workloads"
 )
 
-// Load workers that a run has left are removed, and a Job of somebody else's that has their name is not.
+// Load workers that a run has left are removed, and a Job of another owner that has their name is not.
 func TestRemove(t *testing.T) {
 	for name, test := range map[string]struct {
 		labels map[string]string
