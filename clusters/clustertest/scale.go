@@ -21,7 +21,10 @@ func (a *API) scaled(r *http.Request) string {
 	return at
 }
 
-// serveScale answers a request about the subresource scale of a Deployment or StatefulSet, whose managed fields it shows as an API server does.
+// serveScale answers a request about the subresource scale of a Deployment or StatefulSet. A patch keeps the managed fields, and a read does not show
+// them.
+//
+// Source: k8s.io/kubernetes/pkg/registry/apps/deployment/storage, scaleFromDeployment
 func (a *API) serveScale(r *http.Request, at string) (status int, body any) {
 	var replicas **int32
 	switch w := a.objects[at].(type) {
@@ -45,6 +48,7 @@ func (a *API) serveScale(r *http.Request, at string) (status int, body any) {
 		Spec: autoscalingv1.ScaleSpec{Replicas: **replicas},
 	}
 	if r.Method != http.MethodPatch {
+		was.ManagedFields = nil
 		return http.StatusOK, was
 	}
 	now, err := patched(was, r)

@@ -22,6 +22,7 @@ faults: [rollout, drain, node-kill]
 disturb:
   pods: 2
   duration: 3m
+  failures: 20
   window: {days: [Mon, Tue], from: "09:00", to: "16:30", zone: Europe/Berlin}
   neighbours: [mail]
   trustRegistry: true
@@ -49,7 +50,7 @@ func TestDisturbance(t *testing.T) {
 	want := disturb.Request{
 		UID: "1f0c", Hook: disturb.Hook{Command: "halt $NODE", Undo: "start $NODE"},
 		Limits: disturb.Limits{
-			Pods: 2, Duration: 3 * time.Minute, Neighbours: []string{"mail"}, TrustRegistry: true,
+			Pods: 2, Failures: 20, Duration: 3 * time.Minute, Neighbours: []string{"mail"}, TrustRegistry: true,
 			Window: &disturb.Window{Days: []string{"Mon", "Tue"}, From: "09:00", To: "16:30", Zone: "Europe/Berlin"},
 		},
 	}
@@ -67,7 +68,7 @@ func TestDisturbanceDefaults(t *testing.T) {
 			t.Fatalf("%s: %v", name, err)
 		}
 		got, err := f.Disturbance()
-		want := disturb.Limits{Pods: 1, Duration: 5 * time.Minute}
+		want := disturb.Limits{Pods: 1, Failures: 50, Duration: 5 * time.Minute}
 		if diff := cmp.Diff(want, got.Limits); err != nil || diff != "" || len(got.Faults) != 3 || got.Faults[0].OnNode {
 			t.Errorf("%s: %v, %d faults, (-want +got):\n%s", name, err, len(got.Faults), diff)
 		}
@@ -82,6 +83,7 @@ func TestDisturbanceRefuses(t *testing.T) {
 		"no pods":              {"pods: 2", "pods: 0", "disturb.pods: 0: want at least 1"},
 		"less than none":       {"pods: 2", "pods: -1", "disturb.pods: -1"},
 		"words":                {"pods: 2", "pods: many", "cannot unmarshal"},
+		"no failure":           {"failures: 20", "failures: 0", "disturb.failures: 0: want at least 1"},
 		"no time":              {"duration: 3m", "duration: 0s", "disturb.duration: 0s: want 30s to 2h0m0s"},
 		"all night":            {"duration: 3m", "duration: 9h", "disturb.duration: 9h0m0s"},
 		"a typo in a duration": {"duration: 3m", "duration: 3 minutes", "disturb.duration: want a duration such as 2s"},

@@ -221,7 +221,7 @@ func TestAPlanWritesNothing(t *testing.T) {
 	before := len(c.Asked())
 	out, code, err := execute(t, Command(), "--kubeconfig", config, "--context", "staging")
 	writes, tries := arrived.writes()
-	if code != exit.Held || !strings.Contains(out, "All of it could be done. Nothing was written.") {
+	if code != exit.Held || !strings.Contains(out, "All of it could be done. Nothing has been written.") {
 		t.Errorf("exit code %d, %v\n%s", code, err, out)
 	}
 	if asked := c.Asked()[before:]; len(writes)+len(asked) > 0 {

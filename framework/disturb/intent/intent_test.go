@@ -69,6 +69,9 @@ func TestRead(t *testing.T) {
 	if diff := cmp.Diff([]disturb.Load{{Name: "home", Rate: disturb.GentleRate}, {Name: "fast", Rate: 50, Asked: true}}, r.Load); diff != "" {
 		t.Errorf("load (-want +got):\n%s", diff)
 	}
+	if len(got.Probes) != 2 || got.Probes[0].URL != "http://web.shop/" || got.Probes[1].URL != "http://web.shop/fast" || got.Probes[1].Rate != 50 {
+		t.Errorf("probes %+v", got.Probes)
+	}
 	want := []string{"before the first fault, this machine would run: ./tell.sh", "no probe reaches Deployment queue, so nothing is done to it"}
 	if diff := cmp.Diff(want, got.Notes()); diff != "" {
 		t.Errorf("notes (-want +got):\n%s", diff)

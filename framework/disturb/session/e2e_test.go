@@ -31,6 +31,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/disturb/show"
 	"github.com/holdfast-ha/holdfast/framework/poll"
 	"github.com/holdfast-ha/holdfast/framework/self"
+	"github.com/holdfast-ha/holdfast/workloads"
 	"github.com/holdfast-ha/holdfast/workloads/image"
 )
 
@@ -254,9 +255,9 @@ func (s *stage) wrote(d show.Document) {
 }
 
 // inject starts the test of one fault. Its lines come one by one.
-func (s *stage) inject(fault string) (kill func(), lines <-chan string) {
+func (s *stage) inject(fault string) (cmd *exec.Cmd, lines <-chan string) {
 	s.t.Helper()
-	cmd := s.command(s.as("test", s.file(fault), "--disturb", "--holdfast-image", s.image, "--seed", seed, "--steady", "3s")...)
+	cmd = s.command(s.as("test", s.file(fault), "--disturb", "--holdfast-image", s.image, "--seed", seed, "--steady", "3s")...)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err == nil {
@@ -267,10 +268,13 @@ func (s *stage) inject(fault string) (kill func(), lines <-chan string) {
 	}
 	told := make(chan string, 1000)
 	go read(out, told)
-	return func() {
-		_ = cmd.Process.Kill() // SIGKILL
-		_ = cmd.Wait()
-	}, told
+	return cmd, told
+}
+
+// kill kills a harness as the kernel does that has no memory left: nothing of it runs any more.
+func kill(cmd *exec.Cmd) {
+	_ = cmd.Process.Kill() // SIGKILL
+	_ = cmd.Wait()
 }
 
 func read(out io.Reader, lines chan<- string) {
@@ -371,7 +375,10 @@ func TestE2EDisturb(t *testing.T) {
 	}
 	s.killed(catalogue.Drain.Name, lineInstalled, before)
 	s.killed(catalogue.Drain.Name, lineUndoing, before)
-	s.healedByItself(before)
+	s.healedByItself(before, false)
+	s.healedByItself(before, true)
+	s.withoutAPIServer(before)
+	s.interrupted(before)
 	s.somebodyElse(before)
 	s.nothingElse()
 }
@@ -412,7 +419,7 @@ func (s *stage) killed(fault, when string, before []string) {
 	t := s.t
 	t.Helper()
 	s.plan(fault)
-	kill, lines := s.inject(fault)
+	cmd, lines := s.inject(fault)
 	if when == atRandom { // after the healer is there, a step takes 10 s to half a minute
 		s.await(lines, lineInstalled)
 		after := rand.N(25 * time.Second)
@@ -428,7 +435,7 @@ func (s *stage) killed(fault, when string, before []string) {
 			t.Errorf("a second run: exit code %d\n%s", code, out)
 		}
 	}
-	kill()
+	kill(cmd)
 	t.Logf("%s: killed when %q", fault, when)
 	if out, code := s.run(s.as("heal", "--dry-run")...); code != 0 || !strings.Contains(out, "the cluster is held by") && !strings.HasPrefix(when, atRandom) {
 		t.Errorf("%s, killed when %q: heal --dry-run: exit code %d\n%s", fault, when, code, out)
@@ -443,24 +450,38 @@ func (s *stage) killed(fault, when string, before []string) {
 	s.whole("after " + fault)
 }
 
-// healedByItself kills a harness in the middle of a drain, and waits: the healer's pods make the node schedulable again, and no command is given.
-func (s *stage) healedByItself(before []string) {
-	t := s.t
+// healedByItself kills a harness in the middle of a drain, and waits: the healer's pods make the node schedulable again, and no command is given. With
+// halved, the node of one of the two is frozen at the same time.
+func (s *stage) healedByItself(before []string, halved bool) {
+	t, ctx := s.t, s.t.Context()
 	t.Helper()
-	s.plan(catalogue.Drain.Name)
-	kill, lines := s.inject(catalogue.Drain.Name)
+	drained := s.plan(catalogue.Drain.Name).Steps[0].Node.Name
+	cmd, lines := s.inject(catalogue.Drain.Name)
 	s.await(lines, lineDid)
 	s.await(lines, lineDid) // the mark and the cordon
-	kill()
+	resume := func() {}
+	if halved {
+		pods, err := s.admin.CoreV1().Pods("holdfast").List(ctx, metav1.ListOptions{LabelSelector: workloads.LabelComponent + "=" + workloads.ComponentHealer})
+		if err != nil || len(pods.Items) != 2 {
+			t.Fatalf("%d pods of the healer, %v", len(pods.Items), err)
+		}
+		resume = s.freeze(pods.Items[0].Spec.NodeName)
+	}
+	kill(cmd)
 	began := time.Now()
-	err := poll.Until(t.Context(), "the healer to undo a drain", 2*time.Minute, func(context.Context) (bool, string, error) {
-		now := s.state()
-		return slices.Equal(now, before), strings.Join(now, "\n"), nil
+	err := poll.Until(ctx, "the healer to undo a drain", 3*time.Minute, func(ctx context.Context) (bool, string, error) {
+		n, err := s.admin.CoreV1().Nodes().Get(ctx, drained, metav1.GetOptions{})
+		if err != nil {
+			return false, "", err
+		}
+		return !n.Spec.Unschedulable && n.Annotations[catalogue.RunMark] == "", fmt.Sprintf("cordoned %t", n.Spec.Unschedulable), nil
 	})
 	if err != nil {
 		t.Error(err)
 	}
-	t.Logf("the healer has undone the drain %s after the kill", time.Since(began).Round(time.Second))
+	t.Logf("with a node of the healer frozen: %t: the healer has undone the drain %s after the kill", halved, time.Since(began).Round(time.Second))
+	resume()
+	s.settle(before)
 	if out, code := s.run(s.as("heal")...); code != 0 || !strings.Contains(out, "by healer") {
 		t.Errorf("heal after the healer: exit code %d\n%s", code, out)
 	}
@@ -468,14 +489,86 @@ func (s *stage) healedByItself(before []string) {
 	s.whole("after the healer")
 }
 
+// freeze freezes the container of a node, and resume lets it go on.
+func (s *stage) freeze(node string) (resume func()) {
+	s.t.Helper()
+	if _, err := s.Engine(s.t.Context(), "pause", node); err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Logf("%s is frozen", node)
+	return func() {
+		if _, err := s.Engine(s.t.Context(), "unpause", node); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+}
+
+// settle waits until a cluster of which a node was frozen is as it was: its taints go when it is Ready.
+func (s *stage) settle(before []string) {
+	s.t.Helper()
+	err := poll.Until(s.t.Context(), "the nodes to be as they were", 3*time.Minute, func(context.Context) (bool, string, error) {
+		now := s.state()
+		return slices.Equal(now, before), strings.Join(now, "\n"), nil
+	})
+	if err != nil {
+		s.t.Error(err)
+	}
+}
+
+// interrupted ends a test by Ctrl-C in the middle of a drain: it undoes the drain, and leaves nothing to heal.
+func (s *stage) interrupted(before []string) {
+	t := s.t
+	t.Helper()
+	s.plan(catalogue.Drain.Name)
+	cmd, lines := s.inject(catalogue.Drain.Name)
+	s.await(lines, lineDid)
+	s.await(lines, lineDid)
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	s.await(lines, "undone")
+	for line := range lines { // until it has ended
+		t.Logf("harness: %s", line)
+	}
+	if err := cmd.Wait(); cmd.ProcessState.ExitCode() != 130 {
+		t.Errorf("after Ctrl-C: %v", err)
+	}
+	s.asBefore(before)
+	if out, code := s.run(s.as("heal")...); code != 0 || !strings.Contains(out, "nothing to heal") {
+		t.Errorf("after Ctrl-C: heal: exit code %d\n%s", code, out)
+	}
+	s.whole("after Ctrl-C")
+}
+
+// withoutAPIServer freezes the control plane for some seconds when a drain is about to be undone: the undo goes on afterwards.
+func (s *stage) withoutAPIServer(before []string) {
+	s.t.Helper()
+	s.plan(catalogue.Drain.Name)
+	_, lines := s.inject(catalogue.Drain.Name)
+	s.await(lines, lineUndoing)
+	resume := s.freeze(s.ControlPlane())
+	err := poll.Pass(s.t.Context(), 15*time.Second)
+	resume()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.await(lines, "undone")
+	for line := range lines { // until it has ended
+		s.t.Logf("harness: %s", line)
+	}
+	s.settle(before)
+	s.asBefore(before)
+	s.whole("after the API server was away")
+}
+
 // somebodyElse scales the application while a run that has scaled it is dead: heal leaves that as it is, and says so (rule 15).
 func (s *stage) somebodyElse(before []string) {
 	t, ctx := s.t, s.t.Context()
 	t.Helper()
 	s.plan(catalogue.Scale.Name)
-	kill, lines := s.inject(catalogue.Scale.Name)
+	cmd, lines := s.inject(catalogue.Scale.Name)
 	s.await(lines, "done: scaled to 5")
-	kill()
+	kill(cmd)
 	scale := func(n int32) {
 		t.Helper()
 		now, err := s.admin.AppsV1().Deployments("shop").GetScale(ctx, "web", metav1.GetOptions{})

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"golang.org/x/sys/unix"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
@@ -18,6 +19,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/hold"
 	"github.com/holdfast-ha/holdfast/framework/interrupt"
 	"github.com/holdfast-ha/holdfast/framework/recording"
+	"github.com/holdfast-ha/holdfast/framework/run"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
@@ -61,11 +63,11 @@ var ErrRefused = errors.New("refused: nothing was done, because not all of it ma
 // Run does each step of the plan and undoes it. The run's Scenario and Claim are those of each step. The result stands in run.json, whose content is returned, and which has a scenario for each step
 // that was begun. A signal ends the run, and what is in force is undone as always. The run also ends with the first step that did harm, or that could
 // not be undone.
-func (s *Session) Run(ctx context.Context, run recording.Run, command string) (file runfolder.File, err error) {
+func (s *Session) Run(ctx context.Context, identity recording.Run, command string) (file runfolder.File, err error) {
 	if s.Plan.Refused() {
 		return file, ErrRefused
 	}
-	s.identity = run
+	s.identity = identity
 	if s.survey, err = recording.Look(ctx, s.options.Access, []string{s.options.Intent.Request.Namespace}); err != nil {
 		return file, err
 	}
@@ -122,15 +124,22 @@ func (s *Session) steps(ctx context.Context) (file runfolder.File, err error) {
 	for i, planned := range s.Plan.Steps {
 		var one runfolder.ScenarioResult
 		one, err = s.step(ctx, planned)
-		if one.Name != "" {
-			file.Scenarios = append(file.Scenarios, one)
+		if ctx.Err() != nil {
+			one = cut(one)
+			if s.left == nil && errors.Is(err, ctx.Err()) {
+				err = nil // which is the signal
+			}
 		}
+		file.Scenarios = append(file.Scenarios, one)
 		if err != nil || ctx.Err() != nil {
 			s.notBegun(ctx, &file, s.Plan.Steps[i+1:])
 			break
 		}
 	}
-	file.Ended, file.Outcome = time.Now(), string(outcomeOf(file.Scenarios))
+	file.Ended, file.Outcome = time.Now(), string(run.OutcomeOf(file))
+	if file.Cut() && file.Outcome != string(verdict.Violated) {
+		file.Outcome = runfolder.OutcomeInterrupted
+	}
 	return file, errors.Join(err, file.Write(s.identity.Dir))
 }
 
@@ -142,11 +151,20 @@ func (s *Session) begun() runfolder.File {
 	}
 }
 
-// notBegun lists the steps that were not begun, and says what ended the run.
+// cut is the result of a step that a signal has ended: half of a fault proves nothing, unless a promise was broken.
+func cut(one runfolder.ScenarioResult) runfolder.ScenarioResult {
+	if one.Outcome != string(verdict.Violated) {
+		one.Interrupted, one.Outcome, one.Error, one.Verdicts = "interrupted while the cluster was disturbed", "", "", nil
+	}
+	return one
+}
+
+// notBegun lists the steps that were not begun, and says what ended the run: a signal by its name.
 func (s *Session) notBegun(ctx context.Context, file *runfolder.File, rest []disturb.Step) {
 	file.Interrupted = "a step that was not carried out as planned"
-	if cause := interrupt.Of(ctx).Cause(); cause != nil {
-		file.Interrupted = cause.Error()
+	var signal interrupt.Signal
+	if errors.As(interrupt.Of(ctx).Cause(), &signal) {
+		file.Interrupted = unix.SignalName(signal.By)
 	}
 	for _, step := range rest {
 		name := s.nameOf(step)
@@ -154,14 +172,6 @@ func (s *Session) notBegun(ctx context.Context, file *runfolder.File, rest []dis
 			Name: name, Dir: name, Claim: claimOf(step), NotBegun: "the run ended before: " + file.Interrupted, Reproduce: s.identity.Again,
 		})
 	}
-}
-
-func outcomeOf(all []runfolder.ScenarioResult) verdict.Outcome {
-	var outcomes []verdict.Outcome
-	for _, s := range all {
-		outcomes = append(outcomes, verdict.Outcome(s.Outcome))
-	}
-	return verdict.Sum(outcomes...)
 }
 
 // nameOf is the name of a step's scenario: that of the fault, and that of the workload where there are several.

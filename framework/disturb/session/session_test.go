@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -22,8 +24,10 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/disturb"
 	"github.com/holdfast-ha/holdfast/framework/disturb/catalogue"
 	"github.com/holdfast-ha/holdfast/framework/disturb/intent"
+	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/hold"
 	"github.com/holdfast-ha/holdfast/framework/recording"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 // stage is a cluster in memory with Deployment web of two replicas, held by a run. It has no rolling updates, and does not end pods that are too many.
@@ -297,6 +301,20 @@ func TestPlanned(t *testing.T) {
 		}
 		if got := planned(own, nil, test.p); got && test.p.Resource == "nodes" {
 			t.Errorf("%s: planned without the step", test.p)
+		}
+	}
+}
+
+// Half of a fault proves nothing, unless a promise was broken.
+func TestCut(t *testing.T) {
+	for outcome, want := range map[verdict.Outcome]runfolder.ScenarioResult{
+		verdict.Held:     {Interrupted: "interrupted while the cluster was disturbed"},
+		verdict.Unknown:  {Interrupted: "interrupted while the cluster was disturbed"},
+		verdict.Violated: {Outcome: "violated", Verdicts: []json.RawMessage{json.RawMessage(`{}`)}},
+	} {
+		got := cut(runfolder.ScenarioResult{Outcome: string(outcome), Verdicts: []json.RawMessage{json.RawMessage(`{}`)}})
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", outcome, diff)
 		}
 	}
 }

@@ -72,7 +72,7 @@ func TestText(t *testing.T) {
 		change func(*disturb.Plan)
 		want   string
 	}{
-		"all of it goes": {func(*disturb.Plan) {}, head + steps + tail + "All of it could be done. Nothing was written.\n"},
+		"all of it goes": {func(*disturb.Plan) {}, head + steps + tail + "All of it could be done. Nothing has been written.\n"},
 		"one is refused": {func(p *disturb.Plan) {
 			p.Steps[0].Refusals = []disturb.Refusal{{Rule: 3, Object: w1, Reason: `its label holdfast.dev/disturb is "no"`, Next: "ask its owner"}}
 		}, head + steps + `

@@ -129,6 +129,6 @@ func (t *text) end(d Document) {
 	case refused > 0:
 		t.line("Of %s, %d would be refused.", prose.Count(len(d.Steps), "fault"), refused)
 	default:
-		t.line("All of it could be done. Nothing was written.")
+		t.line("All of it could be done. Nothing has been written.")
 	}
 }
