@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -98,7 +99,7 @@ func (j *Journal) compare(ctx context.Context) (all []Difference, err error) {
 func (j *Journal) explain(entries []Entry, o Object, d fingerprint.Difference, read *unstructured.Unstructured) string {
 	for _, e := range slices.Backward(entries) {
 		if e.Object.whole() == o && (e.State == Left && covers(e.Field, d.Field) || e.NoUndo != "" && covers(e.Field, d.Field)) {
-			return fmt.Sprintf("%s: %s", e, nonEmpty(e.Why, e.NoUndo))
+			return fmt.Sprintf("%s: %s", e, cmp.Or(e.Why, e.NoUndo))
 		}
 	}
 	switch {
@@ -122,13 +123,6 @@ func (j *Journal) explain(entries []Entry, o Object, d fingerprint.Difference, r
 func covers(entry, differs string) bool {
 	entry = strings.TrimSuffix(entry, "/"+field.Element)
 	return differs == "" || differs == fingerprint.UID || differs == entry || strings.HasPrefix(differs, entry+"/")
-}
-
-func nonEmpty(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
 }
 
 // creator is who has created an object: the oldest of those who have written it.

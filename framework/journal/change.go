@@ -107,11 +107,6 @@ func EvictPod(namespace, name string, uid types.UID) Change {
 	return Change{What: "evict pod " + namespace + "/" + name, Action: Evict, Object: pod(namespace, name), UID: uid, NoUndo: controllerMakesAnother}
 }
 
-// DeletePod deletes a pod of that UID. Budgets do not apply.
-func DeletePod(namespace, name string, uid types.UID) Change {
-	return Change{What: "delete pod " + namespace + "/" + name, Action: Delete, Object: pod(namespace, name), UID: uid, NoUndo: controllerMakesAnother}
-}
-
 // CreateObject creates an object of a resource. The object's kind must be set.
 func CreateObject(resource string, object runtime.Object) (Change, error) {
 	raw, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
@@ -153,11 +148,11 @@ func (c Change) validate() error {
 		wrong = "field " + c.Field + " is not to be changed"
 	case c.Action == Create && (c.Manifest == nil || c.Manifest.GetName() != c.Object.Name || c.Manifest.GetNamespace() != c.Object.Namespace):
 		wrong = "its manifest is not that of its object"
-	case (c.Action == Evict || c.Action == Delete) && (c.UID == "" || c.Object.Resource != "pods" || c.Object.Group != ""):
-		wrong = "only pods are evicted or deleted, and only one of a known UID"
-	case (c.Action == Evict || c.Action == Delete) && c.NoUndo == "":
+	case c.Action == Evict && (c.UID == "" || c.Object.Resource != "pods" || c.Object.Group != ""):
+		wrong = "only pods are evicted, and only one of a known UID"
+	case c.Action == Evict && c.NoUndo == "":
 		wrong = "a pod that is gone cannot be brought back"
-	case !slices.Contains([]Action{Set, Create, Evict, Delete}, c.Action):
+	case !slices.Contains([]Action{Set, Create, Evict}, c.Action):
 		wrong = fmt.Sprintf("action %q is unknown", c.Action)
 	}
 	if wrong != "" {

@@ -201,10 +201,6 @@ func (j *Journal) make(ctx context.Context, c Change, e *Entry, read *unstructur
 		return nil, j.create(ctx, c, e)
 	case Evict:
 		return nil, j.evict(ctx, e)
-	case Delete:
-		ctx, cancel := context.WithTimeout(ctx, callLimit)
-		defer cancel()
-		return nil, j.at(e.Object).Delete(ctx, e.Object.Name, metav1.DeleteOptions{Preconditions: exactly(e.UID)})
 	default:
 		return nil, command(ctx, c.Run)
 	}

@@ -48,9 +48,8 @@ const (
 	Set Action = "set"
 	// Create creates an object. Its undo deletes that object, and no other of the same name.
 	Create Action = "create"
-	// Evict evicts a pod through the eviction API, and Delete deletes it. There is nothing to undo: its controller makes another.
-	Evict  Action = "evict"
-	Delete Action = "delete"
+	// Evict evicts a pod through the eviction API. There is nothing to undo: its controller makes another. No journal deletes one.
+	Evict Action = "evict"
 	// Command runs a command of the user's. Its undo is another command: only the process that ran the first, or a heal that is told to
 	// run commands, runs it.
 	Command Action = "command"

@@ -27,7 +27,7 @@ func (e Entry) genuine() error {
 	switch {
 	case e.Object.Group == "" && e.Object.Resource == "secrets":
 		return fmt.Errorf("a journal is never about a Secret: %w", errNoEntry)
-	case !slices.Contains([]Action{Set, Create, Evict, Delete, Command}, e.Action):
+	case !slices.Contains([]Action{Set, Create, Evict, Command}, e.Action):
 		return fmt.Errorf("action %q is unknown: %w", e.Action, errNoEntry)
 	case e.Action != Set:
 		return nil

@@ -40,8 +40,6 @@ func (c Change) Needs() (do, undo []Permission) {
 		eviction := o
 		eviction.Subresource = "eviction"
 		do = append(may(o, "get"), may(eviction, "create")...)
-	case Delete:
-		do = may(o, "get", "delete")
 	}
 	return do, undo
 }

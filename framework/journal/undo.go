@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -121,7 +122,7 @@ func (j *Journal) undo(ctx context.Context, e Entry) error {
 	case j.hasNewer(e):
 		return errNewer
 	case e.NoUndo != "": // it may have been made, and there is nothing to undo in either case
-		j.finish(ctx, e.Seq, Left, nonEmpty(e.Why, "it is not known whether it was made, for the run ended meanwhile; "+e.NoUndo))
+		j.finish(ctx, e.Seq, Left, cmp.Or(e.Why, "it is not known whether it was made, for the run ended meanwhile; "+e.NoUndo))
 		return nil
 	case e.Action == Set:
 		err = j.undoSet(ctx, e)
