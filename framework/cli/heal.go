@@ -37,14 +37,14 @@ namespaces and cluster-wide objects of scenarios, and returns when every node is
 
 With --context, heal works on a cluster that holdfast did not make. There, each change was written down in a ConfigMap (namespace holdfast)
 before it was made, with the value that the field had. heal reads these journals and puts the values back, from any machine: it needs neither
-the machine nor the files of the run. What somebody else has changed since is left as it is, and heal says so. At the end it compares all nodes,
+the machine nor the files of the run. What another client has changed since is left as it is, and heal says so. At the end it compares all nodes,
 and the objects that were changed, with what they were before the run, and lists each difference and who made it. It also removes the run's
 healer, namespaces of holdfast whose time has passed, and the namespace holdfast.
 
 heal refuses a cluster that a run is using. After Ctrl-C no heal is needed, because the run undoes its own changes. No heal is needed before
 'holdfast down' either, which removes a cluster in any state.
 
-Exit codes: 0 everything is undone, or was left because somebody else has changed it; 3 something could not be undone, a difference is not
+Exit codes: 0 everything is undone, or was left because another client has changed it; 3 something could not be undone, a difference is not
 explained, or the cluster is in use; 4 the command line is wrong.`,
 		Example: `  holdfast heal demo
   holdfast heal --all

@@ -6,7 +6,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/disturb/catalogue"
 )
 
-// Rule is a rule of safety on somebody else's cluster.
+// Rule is a rule of safety on a cluster that holdfast did not make.
 type Rule struct {
 	Number int
 	ID     string

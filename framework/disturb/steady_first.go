@@ -55,7 +55,7 @@ func unsteady(n *corev1.Node) string {
 	case ready != corev1.ConditionTrue:
 		return fmt.Sprintf("its condition Ready is %s", ready)
 	case n.Spec.Unschedulable:
-		return "somebody has cordoned it"
+		return "it is cordoned already"
 	case n.DeletionTimestamp != nil:
 		return "it is being removed"
 	}

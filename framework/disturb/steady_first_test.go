@@ -35,7 +35,7 @@ func TestSteadyFirst(t *testing.T) {
 		"a budget of somebody else is no obstacle": {faults: "delete-pod", change: func(w *world) { w.neighbour("w1"); w.Budgets[1].Status.DisruptionsAllowed = 0 }},
 		"a node is not Ready":                      {change: func(w *world) { w.Nodes[2].Status.Conditions[0].Status = corev1.ConditionUnknown }, reason: "its condition Ready is Unknown", object: "Node w2", also: []int{8}},
 		"a node without the condition":             {change: func(w *world) { w.Nodes[2].Status.Conditions = nil }, reason: "its condition Ready is Unknown", also: []int{8}},
-		"a node is cordoned":                       {change: func(w *world) { w.Nodes[2].Spec.Unschedulable = true }, reason: "somebody has cordoned it", object: "Node w2"},
+		"a node is cordoned":                       {change: func(w *world) { w.Nodes[2].Spec.Unschedulable = true }, reason: "it is cordoned already", object: "Node w2"},
 		"an autoscaler takes a node": {change: func(w *world) {
 			w.Nodes[2].Spec.Taints = []corev1.Taint{{Key: "ToBeDeletedByClusterAutoscaler", Effect: corev1.TaintEffectNoSchedule}}
 		}, reason: "an autoscaler is about to remove it"},

@@ -37,7 +37,7 @@ func cordon(n *corev1.Node) Touch {
 		Object: nodeObject(n), Verb: "patch", Resource: "nodes",
 		Does:  "cordon",
 		Field: "spec.unschedulable", Before: strconv.FormatBool(n.Spec.Unschedulable), Ours: []string{"true"},
-		Undo:  "uncordon, if nobody else has set it since",
+		Undo:  "uncordon, if no other client has set it since",
 		Needs: []string{"get nodes", "patch nodes"},
 	}
 }

@@ -68,13 +68,10 @@ func (s *Session) play(ctx context.Context, i *injection, failed func() uint64) 
 
 // still returns an error if a rule refuses the step on the cluster as it is now: pods may have ended while the load was begun.
 func (s *Session) still(ctx context.Context, step disturb.Step) error {
-	r := s.options.Intent.Request
-	r.Workloads = []disturb.Object{{Kind: step.Workload.Kind, Name: step.Workload.Name}}
-	snapshot, err := s.reader.Read(ctx, r)
+	r, snapshot, err := s.look(ctx, step)
 	if err != nil {
-		return s.options.Access.Explain(err)
+		return err
 	}
-	snapshot.Holder = ""
 	if refusals := disturb.Again(r, snapshot, step); len(refusals) > 0 {
 		return fmt.Errorf("it was not begun: %w", &RefusedError{refusals})
 	}

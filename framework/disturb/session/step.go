@@ -41,16 +41,10 @@ func (s *Session) step(ctx context.Context, planned disturb.Step) (runfolder.Sce
 
 // plan plans the fault on the cluster as it is now, and refuses what a rule refuses now.
 func (s *Session) plan(ctx context.Context, planned disturb.Step) (step disturb.Step, err error) {
-	r := s.options.Intent.Request
-	r.Workloads = []disturb.Object{{Kind: planned.Workload.Kind, Name: planned.Workload.Name}}
-	if r.Faults, err = catalogue.Named([]string{planned.Fault}); err != nil {
+	r, snapshot, err := s.look(ctx, planned)
+	if err != nil {
 		return step, err
 	}
-	snapshot, err := s.reader.Read(ctx, r)
-	if err != nil {
-		return step, s.options.Access.Explain(err)
-	}
-	snapshot.Holder = "" // this run, or it is confirmed before the first change that the cluster is lost
 	p := disturb.Make(r, snapshot)
 	if len(p.Steps) == 1 && p.Goes(p.Steps[0]) {
 		return p.Steps[0], nil
@@ -60,6 +54,20 @@ func (s *Session) plan(ctx context.Context, planned disturb.Step) (step disturb.
 		refusals = append(refusals, one.Refusals...)
 	}
 	return step, fmt.Errorf("it was not begun: %w", &RefusedError{refusals})
+}
+
+// look reads the cluster for a step alone.
+func (s *Session) look(ctx context.Context, step disturb.Step) (r disturb.Request, snapshot disturb.Snapshot, err error) {
+	r = s.options.Intent.Request
+	r.Workloads = []disturb.Object{{Kind: step.Workload.Kind, Name: step.Workload.Name}}
+	if r.Faults, err = catalogue.Named([]string{step.Fault}); err != nil {
+		return r, snapshot, err
+	}
+	if snapshot, err = s.reader.Read(ctx, r); err != nil {
+		return r, snapshot, s.options.Access.Explain(err)
+	}
+	snapshot.Holder = "" // this run, or it is confirmed before the first change that the cluster is lost
+	return r, snapshot, nil
 }
 
 // RefusedError means that rules refuse a step that was allowed when the run began.

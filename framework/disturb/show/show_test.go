@@ -26,7 +26,7 @@ func plan() disturb.Plan {
 		Steps: []disturb.Step{{
 			Fault: "cordon", Does: "a node is cordoned, and its pods stay", Workload: web, Node: &w1, Box: metav1.Duration{Duration: 5 * time.Minute},
 			Touches: []disturb.Touch{{
-				Object: w1, Does: "cordon", Field: "spec.unschedulable", Ours: []string{"true"}, Undo: "uncordon, if nobody else has set it since",
+				Object: w1, Does: "cordon", Field: "spec.unschedulable", Ours: []string{"true"}, Undo: "uncordon, if no other client has set it since",
 				Needs: []string{"get nodes", "patch nodes"},
 			}},
 			Notes: []string{"it could be done to 2 others as well, and each is refused"},
@@ -53,7 +53,7 @@ const head = `Cluster https://staging:6443
 const steps = `1. cordon of Deployment shop/web on Node w1: a node is cordoned, and its pods stay, for at most 5m0s
   Node w1: cordon
     field: spec.unschedulable, from nothing to true
-    undo:  uncordon, if nobody else has set it since
+    undo:  uncordon, if no other client has set it since
     needs: get nodes, patch nodes
   note: it could be done to 2 others as well, and each is refused
 `
