@@ -97,6 +97,14 @@ test-heal: build ## Kill a harness in the middle of each fault, and heal its clu
 test-disturb: build ## Disturb a cluster that holdfast did not make as a limited user, kill the harness, and heal from elsewhere (real; a quarter of an hour; KILLS=25: an hour more)
 	go test -tags e2e -count 1 -timeout 2h -run '^TestE2EDisturb$$' -v ./framework/disturb/session -args -kills $(or $(KILLS),1)
 
+.PHONY: test-upgrade
+test-upgrade: build ## Certify upgrades, by kubeadm, of clusters that holdfast did not make: one with drains, one without (real; half an hour, and the first time another node image)
+	go test -tags e2e -count 1 -timeout 2h -run '^TestE2E(Careless)?Upgrade$$' -v ./framework/cli/certifying
+
+.PHONY: test-record
+test-record: build ## Record rollouts and drains of clusters that holdfast did not make, as a user who may only read (real; a quarter of an hour)
+	go test -tags e2e -count 1 -timeout 1h -run '^TestE2ECare(ful|less)$$' -v ./framework/recording
+
 .PHONY: test-interrupts
 test-interrupts: build ## Interrupt runs and tests at MOMENTS=50 random moments, on real clusters, and look for what is left (about two hours)
 	go run ./suites/apps/build suites/apps/nginx

@@ -40,11 +40,14 @@ func (r *Report) Summary() string {
 func (r *Report) resumptions() string {
 	var times []string
 	for _, again := range r.Resumed {
-		with := ""
-		if again.Holdfast != r.Holdfast {
-			with = ", by holdfast " + again.Holdfast
+		text := "at " + again.At.UTC().Format("2006-01-02 15:04 UTC")
+		if again.Left > 0 { // a recording has one scenario, which goes on
+			text += fmt.Sprintf(" with %s left", words.Plural(uint64(again.Left), "scenario"))
 		}
-		times = append(times, fmt.Sprintf("at %s with %s left%s", again.At.UTC().Format("2006-01-02 15:04 UTC"), words.Plural(uint64(again.Left), "scenario"), with))
+		if again.Holdfast != r.Holdfast {
+			text += ", by holdfast " + again.Holdfast
+		}
+		times = append(times, text)
 	}
 	if len(times) == 0 {
 		return ""

@@ -169,7 +169,6 @@ func (r Removal) worth(outcome map[string]tested) string {
 	if !with.judged() {
 		return fmt.Sprintf("not known: with it, %s was %s", r.Twin, with)
 	}
-	compared := with.broken || Faults[r.Fault].class == Involuntary // some requests fail with the practice, too
 	var judged []tested
 	lost := 0
 	for _, name := range r.Without {
@@ -178,29 +177,27 @@ func (r Removal) worth(outcome map[string]tested) string {
 			continue
 		}
 		judged = append(judged, s)
-		if s.broken && !with.broken || compared && s.failed > fewFailed+mayVary*with.failed {
+		tooLong := s.broken && !with.broken && Faults[r.Fault].class == Involuntary // for longer than a loss explains
+		if tooLong || s.failed > fewFailed+mayVary*with.failed {
 			lost++
 		}
 	}
-	numbers := ""
-	if compared {
-		numbers = fmt.Sprintf(" (%s failed; with it %d)", counts(judged), with.failed)
-	}
-	switch {
-	case len(judged) == 0:
+	if len(judged) == 0 {
 		return "not known: no run without it could be judged"
-	case lost == 0:
-		return fmt.Sprintf("not noticed in %d of %d%s: nothing shows that it protects anything, or the probes do not exercise it", len(judged), len(judged), numbers)
-	case numbers != "":
-		return fmt.Sprintf("more requests were lost in %d of %d%s", lost, len(judged), numbers)
-	case with.few:
-		return fmt.Sprintf("more requests were lost than %s allows in %d of %d", file, lost, len(judged))
 	}
-	return fmt.Sprintf("requests were lost in %d of %d", lost, len(judged))
+	numbers := fmt.Sprintf("(%s failed; with it %d)", counts(judged), with.failed)
+	switch {
+	case lost == 0:
+		return fmt.Sprintf("not noticed in %d of %d %s: nothing shows that it protects anything, or the probes do not exercise it", len(judged), len(judged), numbers)
+	case with.failed > 0:
+		return fmt.Sprintf("more requests were lost in %d of %d %s", lost, len(judged), numbers)
+	}
+	return fmt.Sprintf("requests were lost in %d of %d %s", lost, len(judged), numbers)
 }
 
-// Where requests fail with a practice, too, clearly more must fail without it. After an involuntary disruption a few fail because they are on
-// their way at that moment, and the more, the later the loss is noticed. With the timings of the lab, Kubernetes marks the pods of a lost node 6 to 10 s after the loss.
+// Clearly more requests must fail without a practice than with it. With every practice in place, a request on a kept connection is lost by chance now and
+// then: an nginx without its readiness probe lost 1 of 2,653, and with it none. After an involuntary disruption a few fail because they are on their way
+// at that moment, and the more, the later the loss is noticed. With the timings of the lab, Kubernetes marks the pods of a lost node 6 to 10 s after the loss.
 const (
 	fewFailed = 5
 	mayVary   = 2
@@ -211,6 +208,9 @@ func counts(judged []tested) string {
 	var numbers []string
 	for _, s := range judged {
 		numbers = append(numbers, fmt.Sprint(s.failed))
+	}
+	if len(numbers) == 1 && numbers[0] == "1" {
+		return "1 request"
 	}
 	return prose.List(numbers) + " requests"
 }

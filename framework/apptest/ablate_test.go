@@ -108,7 +108,8 @@ func TestTheTableSaysWhatEachPracticeIsWorth(t *testing.T) {
 		{Name: "a-1", Outcome: "held", Verdicts: said(none, "violated", "65")}, {Name: "a-2", Outcome: "held", Verdicts: said(none, "held", "0")},
 		{Name: "a-3", Outcome: "unknown", Verdicts: said(none, "violated", "65")},
 		{Name: "b-1", Outcome: "held", Verdicts: said(none, "held", "0")}, {Name: "c-1", Outcome: "unknown"},
-		{Name: "d-1", Outcome: "held", Verdicts: said(few, "violated", "4")}, {Name: "d-2", Outcome: "held", Verdicts: said(few, "held", "3")},
+		{Name: "f-1", Outcome: "held", Verdicts: said(none, "violated", "1")}, // by chance, as with the hook
+		{Name: "d-1", Outcome: "held", Verdicts: said(few, "violated", "12")}, {Name: "d-2", Outcome: "held", Verdicts: said(few, "held", "3")},
 	}}
 	removal := func(place, twin string, without ...string) apptest.Removal {
 		return apptest.Removal{Practice: apptest.Practice{Place: place, Removed: "the hook", Fault: "rollout"}, Twin: twin, Without: without}
@@ -116,13 +117,13 @@ func TestTheTableSaysWhatEachPracticeIsWorth(t *testing.T) {
 	tried := apptest.Trial{Removals: []apptest.Removal{
 		removal("web.yaml:1", "app/rollout", "a-1", "a-2", "a-3"), removal("web.yaml:2", "app/rollout", "b-1"), removal("web.yaml:3", "app/rollout", "c-1"),
 		removal("web.yaml:4", "app/drain", "b-1"), removal("web.yaml:5", "app/rollout-b", "d-1", "d-2"), removal("web.yaml:6", "app/rollout", "e-1"),
-		removal("web.yaml:7", "app/scale", "b-1"),
+		removal("web.yaml:7", "app/scale", "b-1"), removal("web.yaml:8", "app/rollout", "f-1"),
 	}}
 	rowsOf(t, tried.Table(file), map[string]string{
-		"web.yaml:1": "requests were lost in 1 of 2 ", "web.yaml:2": "not noticed in 1 of 1:",
+		"web.yaml:1": "requests were lost in 1 of 2 (65 and 0 requests failed; with it 0)", "web.yaml:2": "not noticed in 1 of 1 (0 requests failed; with it 0):",
 		"web.yaml:3": "not known: no run without it could be judged", "web.yaml:4": "not known: with it, app/drain was unknown",
-		"web.yaml:5": "more requests were lost than holdfast.yaml allows in 1 of 2", "web.yaml:6": "not known: no run without it",
-		"web.yaml:7": "not known: with it, app/scale was not judged",
+		"web.yaml:5": "more requests were lost in 1 of 2 (12 and 3 requests failed; with it 2)", "web.yaml:6": "not known: no run without it",
+		"web.yaml:7": "not known: with it, app/scale was not judged", "web.yaml:8": "not noticed in 1 of 1 (1 request failed; with it 0):",
 	})
 }
 

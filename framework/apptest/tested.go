@@ -19,7 +19,6 @@ type tested struct {
 	outcome verdict.Outcome // of a scenario without a practice: whether that was noticed; empty: it was not judged
 	failed  uint64          // requests
 	broken  bool            // a promise about failed requests was
-	few     bool            // some requests may fail, as holdfast.yaml allows
 }
 
 // outcomesOf are the outcomes of a run's scenarios by their names.
@@ -34,7 +33,6 @@ func outcomesOf(f runfolder.File) map[string]tested {
 			}
 			one.failed += uint64(v.Numbers["failed"])
 			one.broken = one.broken || v.Outcome == verdict.Violated
-			one.few = one.few || v.Kind == invariant.Kind(invariant.FewFailedRequests{})
 		}
 		all[s.Name] = one
 	}

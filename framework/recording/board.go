@@ -16,9 +16,16 @@ type board struct {
 	mu    sync.Mutex
 	state *history.State
 	gone  int // pods that were deleted
+	// away are the objects that an earlier recorder knew, until they are listed again; nil: there was none.
+	away *history.State
 }
 
 func newBoard(w *history.Writer) *board { return &board{Writer: w, state: history.NewState()} }
+
+// continued is the board of a recorder that continues the record of another one, which knew these objects.
+func continued(w *history.Writer, known *history.State) *board {
+	return &board{Writer: w, state: history.NewState(), away: known}
+}
 
 // Append records an event.
 func (b *board) Append(e history.Event) error {
@@ -30,6 +37,9 @@ func (b *board) Append(e history.Event) error {
 func (b *board) note(e history.Event) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if b.away != nil {
+		b.away.Apply(gone(e))
+	}
 	switch {
 	case e.Workload != nil, e.Node != nil:
 		b.state.Apply(e)
@@ -62,8 +72,65 @@ func (b *board) counts() string {
 	return strings.Join(words, ", ")
 }
 
-// ended counts the pods that were deleted so far.
-func (b *board) ended() int {
+// gone is an event as that of an object that does not exist any more, without what it says of the object.
+func gone(e history.Event) history.Event {
+	switch {
+	case e.Pod != nil:
+		e.Pod = &history.Pod{UID: e.Pod.UID, Change: history.Deleted}
+	case e.Node != nil:
+		e.Node = &history.Node{Name: e.Node.Name, Change: history.Deleted}
+	case e.Workload != nil:
+		e.Workload = &history.Workload{Namespace: e.Workload.Namespace, Name: e.Workload.Name, Change: history.Deleted}
+	case e.Slice != nil:
+		e.Slice = &history.Slice{Namespace: e.Slice.Namespace, Name: e.Slice.Name, Change: history.Deleted}
+	case e.Budget != nil:
+		e.Budget = &history.Budget{Namespace: e.Budget.Namespace, Name: e.Budget.Name, Change: history.Deleted}
+	}
+	return e
+}
+
+// ended records the end of each object that an earlier recorder knew and that was not listed again. It comes after the first lists. When an object ended
+// is not known: the record has a gap until now.
+func (b *board) ended() error {
+	b.mu.Lock()
+	away := b.away
+	b.away = nil
+	b.mu.Unlock()
+	if away == nil {
+		return nil
+	}
+	var events []history.Event
+	for _, pod := range away.Pods {
+		pod.Change = history.Deleted
+		events = append(events, history.Event{Pod: &pod})
+	}
+	for _, node := range away.Nodes {
+		node.Change = history.Deleted
+		events = append(events, history.Event{Node: &node})
+	}
+	for _, w := range away.Workloads {
+		w.Change = history.Deleted
+		events = append(events, history.Event{Workload: &w})
+	}
+	for _, s := range away.Slices {
+		s.Change = history.Deleted
+		events = append(events, history.Event{Slice: &s})
+	}
+	for _, budget := range away.Budgets {
+		budget.Change = history.Deleted
+		events = append(events, history.Event{Budget: &budget})
+	}
+	for _, e := range events {
+		e.T = b.Now()
+		if err := b.Append(e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// podsGone counts the pods that were deleted so far.
+func (b *board) podsGone() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.gone

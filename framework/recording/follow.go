@@ -83,7 +83,7 @@ func (s *Session) tell(ctx context.Context) {
 		}
 		if now := time.Now(); now.After(next) {
 			next = now.Add(tellEvery)
-			s.Say("  recorded for %s: %s ended%s", time.Since(began).Round(time.Second), prose.Count(s.board.ended(), "pod"), s.traffic())
+			s.Say("  recorded for %s: %s ended%s", time.Since(began).Round(time.Second), prose.Count(s.board.podsGone(), "pod"), s.traffic())
 		}
 	}
 }

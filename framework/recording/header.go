@@ -43,8 +43,8 @@ func (s *Session) header(ctx context.Context) (history.Header, error) {
 // notes are what a reader of the verdicts must know.
 func (s *Session) notes() (notes []string) {
 	notes = append(notes, "holdfast did not make this cluster. How soon its control plane notices a lost node cannot be asked: Kubernetes' own defaults are assumed.")
-	if i := s.Survey.Identity; i.UID != "" {
-		notes = append(notes, "The cluster is the one whose namespace kube-system has the UID "+i.UID+".")
+	if uid := s.Survey.Identity.UID; uid != "" {
+		notes = append(notes, uidNote(uid))
 	}
 	if ahead := s.clock.ahead(); ahead != 0 {
 		notes = append(notes, fmt.Sprintf("The clock of the API server is %s ahead of this machine's (less than zero: behind). Nothing in the record depends on it.", ahead.Round(time.Second)))
@@ -56,6 +56,11 @@ func (s *Session) notes() (notes []string) {
 		notes = append(notes, "Which pod a request met is inferred from the endpoints of the Services: connections cannot be followed on this cluster.")
 	}
 	return notes
+}
+
+// uidNote says which cluster it is.
+func uidNote(uid string) string {
+	return "The cluster is the one whose namespace kube-system has the UID " + uid + "."
 }
 
 // file is run.json of a recording that begins.

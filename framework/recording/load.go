@@ -93,14 +93,15 @@ func (s *Session) target(ctx context.Context, h *history.Header) error {
 	for i, p := range o.Probes {
 		services[i] = o.Behind
 		if len(o.Behind) == 0 {
-			var note string
-			if services[i], note, err = finder.Find(ctx, p.URL); err != nil {
+			var why string
+			if services[i], why, err = finder.Find(ctx, p.URL); err != nil {
 				return o.Access.Explain(err)
 			}
-			if note != "" {
-				h.Notes = append(h.Notes, note)
+			services[i] = append(services[i], o.furtherBehind(p, services[i])...)
+			if len(services[i]) == 0 {
+				h.Notes = append(h.Notes, fmt.Sprintf("It is not known behind which Service the requests to %s end (%s), so nothing is shown about them: "+
+					"name it with --behind NAMESPACE/SERVICE.", p.URL, why))
 			}
-			services[i] = append(services[i], furtherBehind(p, services[i])...)
 		}
 		all = append(all, services[i]...)
 	}
@@ -116,10 +117,18 @@ func (s *Session) target(ctx context.Context, h *history.Header) error {
 	return nil
 }
 
-// furtherBehind are the Services that a probe names as those behind a proxy, in the namespaces of the proxy's own.
-func furtherBehind(p apptest.Probe, found []string) (further []string) {
+// furtherBehind are the Services that a probe names as those behind a proxy: in the namespaces of the proxy's own Services, or, where none was
+// found, in the only namespace that is recorded.
+func (o *Options) furtherBehind(p apptest.Probe, found []string) (further []string) {
+	var namespaces []string
 	for _, service := range found {
 		namespace, _, _ := strings.Cut(service, "/")
+		namespaces = append(namespaces, namespace)
+	}
+	if len(found) == 0 && len(o.Namespaces) == 1 {
+		namespaces = o.Namespaces
+	}
+	for _, namespace := range namespaces {
 		for _, name := range p.Behind {
 			if one := namespace + "/" + name; !slices.Contains(found, one) && !slices.Contains(further, one) {
 				further = append(further, one)

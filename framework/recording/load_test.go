@@ -166,11 +166,15 @@ func TestAServiceThatIsNotThere(t *testing.T) {
 	}
 }
 
-// What a probe says is behind a proxy is in the namespace of the proxy.
+// What a probe says is behind a proxy is in the namespace of the proxy, or, where the proxy is not found, in that which is recorded.
 func TestFurtherBehind(t *testing.T) {
 	p := apptest.Probe{Behind: []string{"app", "proxy"}}
-	if got := strings.Join(furtherBehind(p, []string{"a/proxy", "b/proxy"}), " "); got != "a/app b/app" {
+	o := Options{Namespaces: []string{"shop"}}
+	if got := strings.Join(o.furtherBehind(p, []string{"a/proxy", "b/proxy"}), " "); got != "a/app b/app" {
 		t.Errorf("got %s", got)
+	}
+	if got := strings.Join(o.furtherBehind(p, nil), " "); got != "shop/app shop/proxy" {
+		t.Errorf("no proxy was found: got %s", got)
 	}
 }
 

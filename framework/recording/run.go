@@ -48,30 +48,34 @@ func RecordKnown(ctx context.Context, o Options, survey Survey, body Body) (runf
 	if err != nil {
 		return runfolder.File{}, err
 	}
-	file := s.file()
+	lock, err := runfolder.Lock(o.Run.Dir)
+	if err != nil {
+		return runfolder.File{}, err
+	}
+	defer func() { _ = lock.Close() }()
+	return s.run(ctx, s.file(), body)
+}
+
+// run records, and has the record judged.
+func (s *Session) run(ctx context.Context, file runfolder.File, body Body) (runfolder.File, error) {
+	o := s.options
 	if err := errors.Join(runfolder.ReserveRoom(o.Run.Dir), file.Write(o.Run.Dir)); err != nil {
 		return runfolder.File{}, err
 	}
-	began := time.Now()
 	done := interrupt.Of(ctx).Add(interrupt.Pending{
 		Undo: "end the recording and judge it", Done: "the recording is ended", Left: "the record in " + o.Run.Dir + " is incomplete",
 	})
-	err = s.record(ctx, body)
+	err := s.record(ctx, body)
 	done()
 	result := &file.Scenarios[0]
-	result.Took = time.Since(began)
+	result.Took = time.Since(s.began)
 	return s.finish(file, err)
 }
 
 // open connects to the cluster, and begins the record.
 func open(ctx context.Context, o Options, survey Survey) (*Session, error) {
-	s := &Session{options: o, Survey: survey, config: reading(o.Access), clock: newServerClock()}
-	s.config.Wrap(s.clock.wrap)
-	var err error
-	if s.client, err = kubernetes.NewForConfig(s.config); err != nil {
-		return nil, err
-	}
-	if s.Cluster, err = existing.Open(ctx, o.Access.Name(), s.config); err != nil {
+	s, err := connect(ctx, o, survey)
+	if err != nil {
 		return nil, err
 	}
 	header, err := s.header(ctx)
@@ -84,6 +88,18 @@ func open(ctx context.Context, o Options, survey Survey) (*Session, error) {
 	}
 	s.board = newBoard(w)
 	return s, nil
+}
+
+// connect connects to the cluster.
+func connect(ctx context.Context, o Options, survey Survey) (*Session, error) {
+	s := &Session{options: o, Survey: survey, config: reading(o.Access), clock: newServerClock(), began: time.Now()}
+	s.config.Wrap(s.clock.wrap)
+	var err error
+	if s.client, err = kubernetes.NewForConfig(s.config); err != nil {
+		return nil, err
+	}
+	s.Cluster, err = existing.Open(ctx, o.Access.Name(), s.config)
+	return s, err
 }
 
 func (s *Session) dir() string {
@@ -119,10 +135,19 @@ func (s *Session) play(ctx context.Context, body Body) (err error) {
 	if s.watcher, err = observe.Start(lasting, s.client, scope, s.board); err != nil {
 		return s.options.Access.Explain(err)
 	}
+	if err := s.board.ended(); err != nil {
+		return err
+	}
 	s.Say("watching %s", s.board.counts())
 	s.follow(lasting)
+	if s.left.Phase == history.Drained { // the recorder was ending the recording
+		return nil
+	}
 	if err := s.startLoad(ctx, lasting); err != nil {
 		return err
+	}
+	if s.left.Phase == history.Steady {
+		return s.during(ctx, lasting, body)
 	}
 	if err := s.phase(history.Steady); err != nil {
 		return err

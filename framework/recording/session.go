@@ -28,6 +28,8 @@ type Session struct {
 	Survey Survey
 
 	options Options
+	began   time.Time          // this recorder, or the first one
+	left    history.Unfinished // of the recorder that this one continues; the zero value: there was none
 	board   *board
 	config  *rest.Config // for reading
 	clock   *serverClock

@@ -3,12 +3,9 @@ package run
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 
-	"golang.org/x/sys/unix"
 	"k8s.io/utils/dump"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
@@ -64,20 +61,12 @@ func (r *runner) check(found runfolder.ScenarioResult) (kubernetes, why string) 
 	return h.Cluster.Kubernetes, ""
 }
 
-// lockFolder makes this process the only one that writes to a run's folder. The lock ends with the process, however it ends.
-func (r *runner) lockFolder(dir string) error {
+// lockFolder makes this process the only one that writes to a run's folder.
+func (r *runner) lockFolder(dir string) (err error) {
 	if r.lock != nil { // of the batch before
 		_ = r.lock.Close()
 		r.lock = nil
 	}
-	folder, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	err = unix.Flock(int(folder.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-	if errors.Is(err, unix.EWOULDBLOCK) {
-		return errors.Join(errors.New("another process is running it"), folder.Close())
-	}
-	r.lock = folder // a file system without locks has no other protection
-	return nil
+	r.lock, err = runfolder.Lock(dir)
+	return err
 }

@@ -5,8 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -33,7 +33,7 @@ type runner struct {
 	pool       pool
 	file       runfolder.File
 	kept       kept            // from before the run was resumed
-	lock       *os.File        // the run's folder, see lockFolder
+	lock       io.Closer       // of the run's folder, see lockFolder
 	began      time.Time       // the present scenario
 	kubernetes string          // version of its cluster
 	built      clusters.Image  // this executable; see image

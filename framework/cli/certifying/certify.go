@@ -51,8 +51,9 @@ With --app, a cluster with your application is upgraded in the same way first, w
 what is deployed and asked for, as with holdfast test. The certificate names the application, and what was seen of it, beside the profiles.
 
 With --context and --upgrade, a cluster that is there already is upgraded by that command, which is recorded as with holdfast record, while the
-requests of --url or of the probes of --app flow. Its steps, and what they did to the applications, are read from the record. What was not
-allowed to be tried before and after it is listed. The certificate is then partial at best, with exit code 5.
+requests of --url or of the probes of --app flow. Its steps, and what they did to the applications, are read from the record. With --disturb, the
+faults of --app (without any in the file: rollout, drain, delete-pod and scale) are done before and after it, as 'holdfast test --disturb' does them. What
+was not tried, or what a rule of safety refuses, is listed, and the certificate is then partial at best, with exit code 5.
 
 The result is a certificate, for machines (certificate.json, certificate.yaml) and for people (certificate.html). 'holdfast diff'
 compares two certificates. The container runtime and the rest of the node image are not upgraded.
@@ -64,6 +65,7 @@ the certification was interrupted.`,
   holdfast certify --from v1.36.3 --to v1.37.0 --profile core,extended
   holdfast certify --from v1.36.3 --to v1.37.0 --app suites/apps/nginx-careful
   holdfast certify --context staging -n shop --url https://shop.example.com/ --upgrade ./upgrade.sh
+  holdfast certify --context c --app shop.yaml --disturb --holdfast-image reg/hf:1 --upgrade ./up.sh
   holdfast diff artifacts/20261121-203000 artifacts/20261122-203000`,
 		Args: terminal.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

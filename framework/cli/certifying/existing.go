@@ -23,11 +23,11 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/cli/creating"
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
 	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
+	"github.com/holdfast-ha/holdfast/framework/disturb/session"
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/launch"
 	"github.com/holdfast-ha/holdfast/framework/recording"
 	"github.com/holdfast-ha/holdfast/framework/run/summary"
-	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/reports"
 	"github.com/holdfast-ha/holdfast/reports/certificate"
 )
@@ -40,6 +40,8 @@ type runningFlags struct {
 	urls       []string
 	behind     []string
 	recover    time.Duration
+	disturb    bool
+	image      string
 }
 
 func (f *runningFlags) add(cmd *cobra.Command) {
@@ -50,12 +52,14 @@ func (f *runningFlags) add(cmd *cobra.Command) {
 	flags.StringSliceVarP(&f.namespaces, "namespace", "n", nil, "with --upgrade: record this namespace, or these; default: that of the context")
 	flags.StringSliceVar(&f.urls, "url", nil, "with --upgrade: URL that requests are sent to; can be repeated")
 	flags.StringSliceVar(&f.behind, "behind", nil, "with --upgrade: Service behind which the requests end, as NAMESPACE/NAME, where the cluster's objects do not tell")
+	flags.BoolVar(&f.disturb, "disturb", false, "with --upgrade: disturb the application before and after it, as 'holdfast test --disturb' does, as far as the rules of safety allow")
+	flags.StringVar(&f.image, "holdfast-image", "", "with --disturb: reference of an image of this holdfast, which the nodes have or can pull")
 	flags.DurationVar(&f.recover, "recover", recording.DefaultRecover, "with --upgrade: how long a workload may take to recover")
 }
 
 // Flags that have a meaning with --upgrade only, and without it only.
 var (
-	runningOnly = []string{"upgrade", "context", "kubeconfig", "namespace", "url", "behind", "recover"}
+	runningOnly = []string{"upgrade", "context", "kubeconfig", "namespace", "url", "behind", "recover", "disturb", "holdfast-image"}
 	createdOnly = []string{"from", "to", "plant", "profile", creating.ProviderFlag, "timings", "proxy-mode", "keep", "keep-logs"}
 )
 
@@ -88,6 +92,12 @@ func (f *runningFlags) validate(own certifyFlags, flags *pflag.FlagSet) error {
 		return fmt.Errorf("%s with --upgrade: the command's kubectl would use the cluster of the context; make a context for this cluster", f.cluster.Beside())
 	case f.recover <= 0:
 		return fmt.Errorf("--recover %s: want a time", f.recover)
+	case f.disturb && own.app == "":
+		return errors.New("--disturb without --app: holdfast.yaml names the cluster that may be disturbed, by the UID of its namespace kube-system")
+	case f.disturb && f.image == "":
+		return session.ErrNoImage
+	case !f.disturb && f.image != "":
+		return errors.New("--holdfast-image without --disturb: nothing of holdfast runs in the cluster")
 	}
 	return errors.Join(f.cluster.Named(), recording.CheckBehind(f.behind))
 }
@@ -99,12 +109,20 @@ func (f *runningFlags) certify(cmd *cobra.Command, version string, own certifyFl
 	if err != nil {
 		return exit.Usage(err)
 	}
-	if len(f.namespaces) == 0 {
-		f.namespaces = []string{access.Namespace}
-	}
 	probes, err := f.probes(own.app)
 	if err != nil {
 		return exit.Usage(err)
+	}
+	own.seed = cmp.Or(own.seed, rand.Uint64()>>11|1)
+	var tries *around
+	if f.disturb {
+		if tries, err = f.around(ctx, access, own, out); err != nil {
+			return err
+		}
+		probes = tries.options.Intent.Probes
+	}
+	if len(f.namespaces) == 0 {
+		f.namespaces = []string{access.Namespace}
 	}
 	survey, err := recording.Look(ctx, access, f.namespaces)
 	if err != nil {
@@ -117,24 +135,30 @@ func (f *runningFlags) certify(cmd *cobra.Command, version string, own certifyFl
 	if err := runfolder.PointLastAttempt(own.artifacts, id); err != nil {
 		return err
 	}
-	seed := cmp.Or(own.seed, rand.Uint64()>>11|1)
 	c := &certify.Existing{
-		Dir: filepath.Join(own.artifacts, id), ID: id, Holdfast: version, Seed: seed, Reproduce: f.again(own),
-		Cluster: f.about(access, survey), Probes: probesOf(probes), Features: disturbed, Refused: refused("only the upgrade was asked for: nothing else was done to the cluster"),
+		Dir: filepath.Join(own.artifacts, id), ID: id, Holdfast: version, Seed: own.seed, Reproduce: f.again(own),
+		Cluster: f.about(access, survey), Probes: probesOf(probes),
 		Ended: func(part string, file runfolder.File) error {
 			_, err := fmt.Fprintf(out, "\n%s: %s\n\n", part, summary.Of(file))
 			return err
 		},
 	}
+	run := recording.Run{ID: id, Holdfast: version, Seed: own.seed, Args: os.Args[1:], Again: c.Reproduce}
+	if c.Features, c.Refused = notAsked(); tries != nil {
+		c.Features, c.Refused = tries.features, tries.refused
+		c.Disturb = func(ctx context.Context, _, dir string) (runfolder.File, error) {
+			run := run
+			run.Dir = dir
+			return tries.run(ctx, run)
+		}
+	}
 	terminal.SayTo(out)("certify %s: the upgrade of %s by %q\n", id, access, f.upgrade)
 	c.Upgrade = func(ctx context.Context, dir string) (runfolder.File, error) {
+		run := run
+		run.Dir, run.Scenario, run.Claim = dir, certify.UpgradeScenario, "the upgrade of the cluster is invisible to clients"
 		return f.record(cmd, recording.Options{
 			Access: access, Namespaces: f.namespaces, Probes: probes, Behind: f.behind, Command: []string{"sh", "-c", f.upgrade}, Recover: f.recover,
-			Say: terminal.SayTo(out),
-			Run: recording.Run{
-				ID: id, Dir: dir, Scenario: certify.UpgradeScenario, Claim: "the upgrade of the cluster is invisible to clients", Holdfast: version,
-				Seed: seed, Args: os.Args[1:], Again: c.Reproduce,
-			},
+			Say: terminal.SayTo(out), Run: run,
 		}, survey)
 	}
 	doc, violated, err := c.Run(ctx)
@@ -159,10 +183,7 @@ func (f *runningFlags) record(cmd *cobra.Command, o recording.Options, survey re
 // probes are those of the file, and of the URLs.
 func (f *runningFlags) probes(file string) (probes []apptest.Probe, err error) {
 	if file != "" {
-		if info, err := os.Stat(file); err == nil && info.IsDir() {
-			file = filepath.Join(file, appfile.Name)
-		}
-		read, err := appfile.Read(file)
+		read, err := appfile.Read(fileOf(file))
 		if err != nil {
 			return nil, err
 		}
@@ -177,25 +198,6 @@ func (f *runningFlags) probes(file string) (probes []apptest.Probe, err error) {
 		probes = append(probes, apptest.OfURL(url, len(probes)))
 	}
 	return probes, recording.CheckProbes(probes)
-}
-
-// disturbed are what a certification of a running cluster tries before and after the upgrade, where its owner allows it.
-var disturbed = []scenario.Feature{
-	{Name: "Rollout", Scenarios: []scenario.Spec{{Name: "app/rollout", Claim: "a rollout of the application is invisible to clients"}}},
-	{Name: "Drain", Scenarios: []scenario.Spec{{Name: "app/drain", Claim: "the drain of a node with pods of the application is invisible to clients"}}},
-	{Name: "Eviction", Scenarios: []scenario.Spec{{Name: "app/delete-pod", Claim: "the eviction of a pod of the application is invisible to clients"}}},
-	{Name: "Scale", Scenarios: []scenario.Spec{{Name: "app/scale", Claim: "scaling the application is invisible to clients"}}},
-}
-
-// refused gives all that is tried the same reason why it is not.
-func refused(why string) map[string]string {
-	all := map[string]string{}
-	for _, feature := range disturbed {
-		for _, s := range feature.Scenarios {
-			all[s.Name] = why
-		}
-	}
-	return all
 }
 
 func probesOf(probes []apptest.Probe) (list []certificate.ApplicationProbe) {
@@ -234,6 +236,9 @@ func (f *runningFlags) again(own certifyFlags) string {
 	}
 	for _, service := range f.behind {
 		words = append(words, "--behind", service)
+	}
+	if f.disturb {
+		words = append(words, "--disturb", "--holdfast-image", f.image, "--seed", fmt.Sprint(own.seed))
 	}
 	if f.recover != recording.DefaultRecover {
 		words = append(words, "--recover", f.recover.String())

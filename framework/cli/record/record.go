@@ -50,7 +50,7 @@ type flags struct {
 	workers int
 
 	span, before, recover, settled time.Duration
-	artifacts                      string
+	artifacts, resume              string
 }
 
 const long = `record watches a cluster that is there already, while a command runs, or for some time, or until Ctrl-C. Then it says what the
@@ -73,7 +73,8 @@ The command runs as it would without record. Its kubectl uses the recorded clust
 begins before it, and ends when every workload has settled after it.
 
 The API server may be away, credentials may expire, and this machine may sleep meanwhile: the recording goes on, and what it may have
-missed is in the record.
+missed is in the record. If record itself is killed, or its machine restarts, --resume goes on with a recording without a command. What
+happened in between is a gap in the record.
 
 What is promised: no request fails through drains, rollouts and other orderly changes; after a lost node requests fail no longer than
 Kubernetes needs to notice; evictions respect disruption budgets; each workload recovers; pods are bound where their constraints allow, and
@@ -91,6 +92,7 @@ func Command(version string, report Report) *cobra.Command {
 		Example: `  holdfast record --context staging -n shop -- kubectl rollout restart deployment/web
   holdfast record --context staging -n shop --url https://shop.example.com/ -- ./upgrade-nodes.sh
   holdfast record --context prod -A --for 24h
+  holdfast record --resume last-attempt
   holdfast record --context staging --url http://web.shop/ --load inside --image reg/hf:1 -- ./up.sh
   holdfast record -n shop --probes holdfast.yaml -- kubectl drain node-7 --ignore-daemonsets`,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -100,6 +102,9 @@ func Command(version string, report Report) *cobra.Command {
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.resume != "" {
+				return f.goOn(cmd, version, args, report)
+			}
 			if err := f.validate(args); err != nil {
 				return exit.Usage(err)
 			}
@@ -127,6 +132,7 @@ func (f *flags) add(cmd *cobra.Command) {
 	flags.DurationVar(&f.recover, "recover", recording.DefaultRecover, "how long a workload may take to recover")
 	flags.DurationVar(&f.settled, "settled", recording.DefaultSettled, "how long every workload must have been settled before the recording ends; promises look 30s ahead")
 	flags.StringVar(&f.artifacts, "artifacts", "artifacts", "folder of the records and the report")
+	flags.StringVar(&f.resume, "resume", "", "go on with a recording whose recorder was killed: its ID below --artifacts, last-attempt, or its folder")
 }
 
 func (f *flags) validate(command []string) error {
@@ -173,27 +179,11 @@ func (f *flags) validateLoad() error {
 }
 
 func (f *flags) run(cmd *cobra.Command, version string, command []string, report Report) error {
-	ctx, out := cmd.Context(), cmd.OutOrStdout()
-	access, err := f.cluster.Open()
-	if err != nil {
-		return exit.Usage(err)
-	}
-	o := recording.Options{
-		Access: access, Namespaces: f.scope(access), Behind: f.behind, Command: command, For: f.span, Before: f.before, Recover: f.recover, Settled: f.settled,
-		Say: terminal.SayTo(cmd.ErrOrStderr()), // the standard output is the command's own, until the end
-	}
-	if o.Probes, err = f.asked(); err != nil {
-		return exit.Usage(err)
-	}
-	if len(o.Probes) > 0 {
-		o.From = history.LoadFrom(f.from)
-		o.Inside = inside.Workers(access.Config(), inside.Options{Image: f.image, Workers: f.workers, For: cmp.Or(f.span, load.MaxDuration)})
-	}
-	survey, err := recording.Look(ctx, access, o.Namespaces)
+	ctx := cmd.Context()
+	o, survey, err := f.options(cmd, command)
 	if err != nil {
 		return err
 	}
-	tell(o.Say, access, survey)
 	now := time.Now()
 	id, err := launch.ClaimFolder(f.artifacts, now)
 	if err != nil {
@@ -206,19 +196,48 @@ func (f *flags) run(cmd *cobra.Command, version string, command []string, report
 		ID: id, Dir: filepath.Join(f.artifacts, id), Holdfast: version, Seed: rand.Uint64()>>11 | 1, Args: os.Args[1:], Again: f.again(command),
 		Scenario: "record/" + scopeName(o.Namespaces), Claim: claim(o),
 	}
-	body, done, err := f.body(cmd, access, command)
+	body, done, err := f.body(cmd, o.Access, command)
 	if err != nil {
 		return err
 	}
 	defer done()
 	file, err := recording.RecordKnown(ctx, o, survey, body)
-	if file.ID == "" { // nothing was recorded
-		return err
+	return f.finish(cmd, o, file, err, report)
+}
+
+// options say what is recorded, and what is known of the cluster, which is told.
+func (f *flags) options(cmd *cobra.Command, command []string) (o recording.Options, survey recording.Survey, err error) {
+	access, err := f.cluster.Open()
+	if err != nil {
+		return o, survey, exit.Usage(err)
 	}
+	o = recording.Options{
+		Access: access, Namespaces: f.scope(access), Behind: f.behind, Command: command, For: f.span, Before: f.before, Recover: f.recover, Settled: f.settled,
+		Say: terminal.SayTo(cmd.ErrOrStderr()), // the standard output is the command's own, until the end
+	}
+	if o.Probes, err = f.asked(); err != nil {
+		return o, survey, exit.Usage(err)
+	}
+	if len(o.Probes) > 0 {
+		o.From = history.LoadFrom(f.from)
+		o.Inside = inside.Workers(access.Config(), inside.Options{Image: f.image, Workers: f.workers, For: cmp.Or(f.span, load.MaxDuration)})
+	}
+	if survey, err = recording.Look(cmd.Context(), access, o.Namespaces); err == nil {
+		tell(o.Say, access, survey)
+	}
+	return o, survey, err
+}
+
+// finish prints what was found, and writes the reports.
+func (f *flags) finish(cmd *cobra.Command, o recording.Options, file runfolder.File, failed error, report Report) error {
+	if file.ID == "" { // nothing was recorded
+		return failed
+	}
+	out := cmd.OutOrStdout()
 	_, _ = fmt.Fprintln(out)
 	summary.WriteRecorded(out, file)
-	err = report(out, o.Run.Dir, file, err, runfolder.PointLatest(f.artifacts, id))
-	if len(command) == 0 { // a signal ends such a recording as it should
+	err := report(out, o.Run.Dir, file, failed, runfolder.PointLatest(f.artifacts, file.ID))
+	if len(o.Command) == 0 { // a signal ends such a recording as it should
 		err = exit.Final(err)
 	}
 	return err

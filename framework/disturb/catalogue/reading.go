@@ -20,6 +20,8 @@ func Reading(faults []Fault) (all []Right) {
 	all = append(all, rights(App, "", "services events", "get list watch")...)
 	all = append(all, rights(Everywhere, "", "persistentvolumes", "get")...) // which nodes a volume is tied to
 	all = append(all, rights(App, "discovery.k8s.io", "endpointslices", "get list watch")...)
+	all = append(all, rights(App, "networking.k8s.io", "ingresses", "list")...) // which Services the requests from outside reach
+	all = append(all, rights(App, "gateway.networking.k8s.io", "httproutes", "list")...)
 	all = append(all, rights(App, "autoscaling", "horizontalpodautoscalers", "get list")...)
 	all = append(all, rights(App, "keda.sh", "scaledobjects", "get list")...)
 	all = append(all, Right{Where: System, Verb: "get", Resource: "configmaps", Name: existing.AutoscalerStatus})

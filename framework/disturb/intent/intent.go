@@ -20,6 +20,8 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/disturb"
 	"github.com/holdfast-ha/holdfast/framework/disturb/reading"
 	"github.com/holdfast-ha/holdfast/framework/hold"
+	"github.com/holdfast-ha/holdfast/framework/prose"
+	"github.com/holdfast-ha/holdfast/framework/recording/behind"
 	"github.com/holdfast-ha/holdfast/workloads/app"
 )
 
@@ -95,7 +97,7 @@ func manifests(ctx context.Context, c appfile.Choice, file appfile.File) (named 
 	return named, read.Namespace, nil
 }
 
-// read reads the application, and finds the workloads that the probes reach.
+// read reads the application, and finds the workloads that the requests of the probes reach.
 func (a *Intent) read(ctx context.Context, c appfile.Choice, file appfile.File, from reading.Reader, named map[string]bool) error {
 	live, err := from.App(ctx, a.Request.Namespace)
 	if err != nil {
@@ -107,21 +109,75 @@ func (a *Intent) read(ctx context.Context, c appfile.Choice, file appfile.File, 
 			return fmt.Errorf("namespace %s has none of the workloads in the manifests", a.Request.Namespace)
 		}
 	}
-	test := apptest.Test{App: live, Existing: true}
-	if test.Probes, err = file.ProbesOf(); err != nil {
+	probes, err := file.ProbesOf()
+	if err != nil {
 		return err
 	}
 	for _, url := range c.URLs {
-		test.Probes = append(test.Probes, apptest.OfURL(url, len(test.Probes)))
+		probes = append(probes, apptest.OfURL(url, len(probes)))
 	}
-	a.gently(test.Probes)
-	a.Probes = within(test.Probes, a.Request.Namespace)
-	reached, untested, err := test.Reached()
-	for _, w := range reached {
-		a.Request.Workloads = append(a.Request.Workloads, disturb.Object{Kind: w.Kind(), Name: w.Name})
+	a.gently(probes)
+	a.Probes = within(probes, a.Request.Namespace)
+	if err := a.check(live); err != nil {
+		return err
 	}
-	a.Untested = untested
-	return err
+	reached, err := a.reached(ctx, live, behind.Of(from.Client, from.Dynamic, []string{a.Request.Namespace}))
+	if err != nil {
+		return err
+	}
+	for _, w := range live.Workloads {
+		if reached[w.Name] {
+			a.Request.Workloads = append(a.Request.Workloads, disturb.Object{Kind: w.Kind(), Name: w.Name})
+		} else {
+			a.Untested = append(a.Untested, w)
+		}
+	}
+	return nil
+}
+
+// check returns an error for probes of which something is wrong, wherever their requests go.
+func (a *Intent) check(live app.App) error {
+	if len(a.Probes) == 0 {
+		return fmt.Errorf("no probe: give a URL with --url, such as http://SERVICE.%s/. Services of the namespace: %s", live.Namespace, live.Names())
+	}
+	var errs []error
+	for i, p := range a.Probes {
+		if slices.ContainsFunc(a.Probes[:i], func(other apptest.Probe) bool { return other.Name == p.Name }) {
+			errs = append(errs, fmt.Errorf("two probes are named %q", p.Name))
+		}
+		errs = append(errs, p.Check(live.Namespace))
+	}
+	return errors.Join(errs...)
+}
+
+// reached are the names of the workloads that the requests reach, wherever they are sent from: by a Service's name or address, by a port of a node, or
+// by a host of an Ingress or HTTPRoute. A probe that reaches none is an error, because a verdict would rest on it.
+func (a *Intent) reached(ctx context.Context, live app.App, finder *behind.Finder) (names map[string]bool, err error) {
+	names = map[string]bool{}
+	for _, p := range a.Probes {
+		services, why, err := finder.Find(ctx, p.URL)
+		if err != nil {
+			return nil, &reading.UnansweredError{Namespace: live.Namespace, Err: err}
+		}
+		for i := range services {
+			services[i] = strings.TrimPrefix(services[i], live.Namespace+"/")
+		}
+		if services = append(services, p.Behind...); len(services) == 0 {
+			return nil, fmt.Errorf("probe %s: it is not known which Service of namespace %s the requests to %s reach (%s): correct the URL, or name the Service in the probe's field behind. Services of the namespace: %s",
+				p.Name, live.Namespace, p.URL, why, live.Names())
+		}
+		met := 0
+		for _, service := range services {
+			for _, w := range live.Behind(service) {
+				names[w.Name] = true
+				met++
+			}
+		}
+		if met == 0 {
+			return nil, fmt.Errorf("probe %s: the requests to %s reach %s, which selects no pods of a Deployment or StatefulSet under test", p.Name, p.URL, prose.List(services))
+		}
+	}
+	return names, nil
 }
 
 // gently gives the probes that say no rate a small one (rule 19).

@@ -9,7 +9,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	dynamicfake "k8s.io/client-go/dynamic/fake"
 	"k8s.io/client-go/kubernetes/fake"
 
 	"github.com/holdfast-ha/holdfast/framework/appfile"
@@ -40,9 +44,19 @@ func shop() reading.Reader {
 		}
 	}
 	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"}, Spec: corev1.ServiceSpec{
-		Selector: map[string]string{"app": "web"}, Ports: []corev1.ServicePort{{Port: 80}},
+		Selector: map[string]string{"app": "web"}, Ports: []corev1.ServicePort{{Port: 80, NodePort: 30080}},
 	}}
-	return reading.Reader{Client: fake.NewClientset(deployment("web"), deployment("queue"), service)}
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}, Status: corev1.NodeStatus{Addresses: []corev1.NodeAddress{{Address: "10.0.0.5"}}}}
+	ingress := &networkingv1.Ingress{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"}, Spec: networkingv1.IngressSpec{Rules: []networkingv1.IngressRule{{
+		Host: "shop.example.com", IngressRuleValue: networkingv1.IngressRuleValue{HTTP: &networkingv1.HTTPIngressRuleValue{Paths: []networkingv1.HTTPIngressPath{{
+			Path: "/", Backend: networkingv1.IngressBackend{Service: &networkingv1.IngressServiceBackend{Name: "web"}},
+		}}}},
+	}}}}
+	kinds := map[schema.GroupVersionResource]string{{Group: "gateway.networking.k8s.io", Version: "v1", Resource: "httproutes"}: "HTTPRouteList"}
+	return reading.Reader{
+		Client:  fake.NewClientset(deployment("web"), deployment("queue"), service, node, ingress),
+		Dynamic: dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), kinds),
+	}
 }
 
 func write(t *testing.T, text string) string {
@@ -89,17 +103,28 @@ func TestReadFlags(t *testing.T) {
 	}
 }
 
+// A URL may lead to the application from outside of the cluster.
+func TestReadWhatIsReachedFromOutside(t *testing.T) {
+	for _, url := range []string{"http://10.0.0.5:30080/", "https://shop.example.com/"} {
+		got, err := intent.Read(t.Context(), appfile.Choice{Namespace: "shop", URLs: []string{url}}, shop(), intent.Options{})
+		if err != nil || len(got.Request.Workloads) != 1 || got.Request.Workloads[0].Name != "web" || got.Probes[0].URL != url {
+			t.Errorf("%s: %+v, %v", url, got, err)
+		}
+	}
+}
+
 func TestReadRefuses(t *testing.T) {
 	for name, test := range map[string]struct {
 		choice appfile.Choice
 		want   string
 	}{
-		"no namespace":        {appfile.Choice{URLs: []string{"http://web/"}}, "no namespace: name that of the application"},
-		"no such namespace":   {appfile.Choice{Namespace: "shp", URLs: []string{"http://web/"}}, "namespace shp has no Deployment and no StatefulSet"},
-		"no probe":            {appfile.Choice{Namespace: "shop"}, "no probe: give the URL of a Service with --url, such as http://web.shop:80/"},
-		"no such fault":       {appfile.Choice{Namespace: "shop", URLs: []string{"http://web/"}, Faults: []string{"freeze"}}, `fault "freeze": on a cluster that holdfast did not make`},
-		"a Service of nobody": {appfile.Choice{Namespace: "shop", URLs: []string{"http://wep/"}}, "wep"},
-		"no such file":        {appfile.Choice{File: "/nowhere/holdfast.yaml"}, "/nowhere/holdfast.yaml"},
+		"no namespace":      {appfile.Choice{URLs: []string{"http://web/"}}, "no namespace: name that of the application"},
+		"no such namespace": {appfile.Choice{Namespace: "shp", URLs: []string{"http://web/"}}, "namespace shp has no Deployment and no StatefulSet"},
+		"no probe":          {appfile.Choice{Namespace: "shop"}, "no probe: give a URL with --url, such as http://SERVICE.shop/. Services of the namespace: web"},
+		"no such fault":     {appfile.Choice{Namespace: "shop", URLs: []string{"http://web/"}, Faults: []string{"freeze"}}, `fault "freeze": on a cluster that holdfast did not make`},
+		"no such Service":   {appfile.Choice{Namespace: "shop", URLs: []string{"http://wep/"}}, "it is not known which Service of namespace shop the requests to http://wep.shop/ reach"},
+		"no such node port": {appfile.Choice{Namespace: "shop", URLs: []string{"http://10.0.0.6:30080/"}}, "it is not known which Service"},
+		"no such file":      {appfile.Choice{File: "/nowhere/holdfast.yaml"}, "/nowhere/holdfast.yaml"},
 	} {
 		if _, err := intent.Read(t.Context(), test.choice, shop(), intent.Options{}); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: %v, want %q", name, err, test.want)

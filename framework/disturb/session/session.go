@@ -167,22 +167,26 @@ func (s *Session) notBegun(ctx context.Context, file *runfolder.File, rest []dis
 		file.Interrupted = unix.SignalName(signal.By)
 	}
 	for _, step := range rest {
-		name := s.nameOf(step)
+		name := s.NameOf(step)
 		file.Scenarios = append(file.Scenarios, runfolder.ScenarioResult{
-			Name: name, Dir: name, Claim: claimOf(step), NotBegun: "the run ended before: " + file.Interrupted, Reproduce: s.identity.Again,
+			Name: name, Dir: name, Claim: ClaimOf(step), NotBegun: "the run ended before: " + file.Interrupted, Reproduce: s.identity.Again,
 		})
 	}
 }
 
-// nameOf is the name of a step's scenario: that of the fault, and that of the workload where there are several.
-func (s *Session) nameOf(step disturb.Step) string {
-	name := "app/" + step.Fault
+// Suite is the first part of the names of all scenarios.
+const Suite = "app"
+
+// NameOf is the name of a step's scenario: that of the fault, and that of the workload where there are several.
+func (s *Session) NameOf(step disturb.Step) string {
+	name := Suite + "/" + step.Fault
 	if slices.ContainsFunc(s.Plan.Steps, func(other disturb.Step) bool { return other.Workload != step.Workload }) {
 		name += "-" + step.Workload.Name
 	}
 	return name
 }
 
-func claimOf(step disturb.Step) string {
+// ClaimOf is what a step's scenario is to show.
+func ClaimOf(step disturb.Step) string {
 	return fmt.Sprintf("%s is invisible to the clients of %s, and respects budgets and constraints", step.Does, step.Workload)
 }

@@ -18,7 +18,7 @@ import (
 
 // step does one step of the plan, and records and judges it. The error is why no other step may follow.
 func (s *Session) step(ctx context.Context, planned disturb.Step) (runfolder.ScenarioResult, error) {
-	name := s.nameOf(planned)
+	name := s.NameOf(planned)
 	s.options.Say("\n%s on %s: %s", name, planned.Workload, planned.Does)
 	step, err := s.plan(ctx, planned)
 	if err != nil {
@@ -91,7 +91,7 @@ func (s *Session) show(step disturb.Step) {
 // undone is the result of a step that has not been recorded.
 func (s *Session) undone(name string, step disturb.Step, err error) runfolder.ScenarioResult {
 	return runfolder.ScenarioResult{
-		Name: name, Dir: name, Claim: claimOf(step), Error: err.Error(), Outcome: string(verdict.Unknown), Reproduce: s.identity.Again,
+		Name: name, Dir: name, Claim: ClaimOf(step), Error: err.Error(), Outcome: string(verdict.Unknown), Reproduce: s.identity.Again,
 	}
 }
 
@@ -125,7 +125,7 @@ func avoided(step disturb.Step) []string {
 func (s *Session) recorded(name string, step disturb.Step) recording.Options {
 	o, r := s.options, s.options.Intent.Request
 	run := s.identity
-	run.Scenario, run.Claim = name, claimOf(step)
+	run.Scenario, run.Claim = name, ClaimOf(step)
 	return recording.Options{
 		Access: o.Access, Namespaces: []string{r.Namespace}, Probes: o.Intent.Probes, From: o.From,
 		Inside: inside.Workers(s.config(&step), inside.Options{

@@ -47,10 +47,11 @@ func New(config *rest.Config, namespaces []string) (*Finder, error) {
 	if err != nil {
 		return nil, err
 	}
-	return of(client, untyped, namespaces), nil
+	return Of(client, untyped, namespaces), nil
 }
 
-func of(client kubernetes.Interface, untyped dynamic.Interface, namespaces []string) *Finder {
+// Of is a Finder with clients that should only be able to read.
+func Of(client kubernetes.Interface, untyped dynamic.Interface, namespaces []string) *Finder {
 	if len(namespaces) == 0 {
 		namespaces = []string{metav1.NamespaceAll}
 	}
@@ -78,9 +79,9 @@ func (f *Finder) addresses(ctx context.Context) (all []string) {
 	return all
 }
 
-// Find returns the Services behind which requests to a URL end, as namespace/name, sorted. None: it is not known, and note says why. Only an API
+// Find returns the Services behind which requests to a URL end, as namespace/name, sorted. None: it is not known, and why says the reason. Only an API
 // server that does not answer, and a URL that cannot be read, are errors.
-func (f *Finder) Find(ctx context.Context, raw string) (services []string, note string, err error) {
+func (f *Finder) Find(ctx context.Context, raw string) (services []string, why string, err error) {
 	u, err := url.Parse(raw)
 	if err != nil {
 		return nil, "", err
@@ -101,11 +102,10 @@ func (f *Finder) Find(ctx context.Context, raw string) (services []string, note 
 		slices.Sort(services)
 		return slices.Compact(services), "", nil
 	}
-	why := "no Service, Ingress or HTTPRoute of the watched namespaces has that address"
 	if len(unread) > 0 {
-		why = strings.Join(unread, ", ")
+		return nil, strings.Join(unread, ", "), nil
 	}
-	return nil, fmt.Sprintf("It is not known behind which Service the requests to %s end (%s), so nothing is shown about them: say it with --behind NAMESPACE/SERVICE.", raw, why), nil
+	return nil, "no Service, Ingress or HTTPRoute there has that address", nil
 }
 
 // byService finds the Service whose own address the URL has.

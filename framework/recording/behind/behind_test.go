@@ -71,7 +71,7 @@ func cluster(t *testing.T) (*fake.Clientset, *Finder) {
 		t.Fatal(err)
 	}
 	kinds := map[schema.GroupVersionResource]string{routes: "HTTPRouteList"}
-	return client, of(client, dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), kinds, &o), []string{"shop"})
+	return client, Of(client, dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), kinds, &o), []string{"shop"})
 }
 
 func TestFind(t *testing.T) {
@@ -104,9 +104,9 @@ func TestFind(t *testing.T) {
 		"https://api.example.com/v1/orders":   "shop/versions",
 		"ws://web.shop/socket":                "shop/web",
 	} {
-		got, note, err := f.Find(t.Context(), url)
-		if err != nil || strings.Join(got, " ") != want || (note == "") != (want != "") {
-			t.Errorf("%s: %q, note %q, %v; want %q", url, got, note, err, want)
+		got, why, err := f.Find(t.Context(), url)
+		if err != nil || strings.Join(got, " ") != want || (why == "") != (want != "") {
+			t.Errorf("%s: %q, why %q, %v; want %q", url, got, why, err, want)
 		}
 	}
 }
@@ -133,7 +133,7 @@ func TestFindAmongSeveralIngresses(t *testing.T) {
 		rule("", "*.example.com", "/api/long/path", prefix, "wild"),
 	)
 	kinds := map[schema.GroupVersionResource]string{routes: "HTTPRouteList"}
-	f := of(client, dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), kinds), nil)
+	f := Of(client, dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), kinds), nil)
 	for path, want := range map[string]string{
 		"/": "shop/intern shop/web", "": "shop/intern shop/web", "/api/1": "shop/api shop/intern", "/api/health": "shop/health shop/intern", "/api/health/x": "shop/api shop/intern",
 		"/v12/orders": "shop/intern shop/versions", "/versions": "shop/intern shop/web", "/files/a.png": "shop/intern", "/api/long/path": "shop/api shop/intern",
@@ -144,20 +144,20 @@ func TestFindAmongSeveralIngresses(t *testing.T) {
 	}
 }
 
-// What cannot be read is not known, and the note says what to do. An API server that fails is an error.
+// What cannot be read is not known, and the reason is given. An API server that fails is an error.
 func TestFindWithoutPermission(t *testing.T) {
 	for name, test := range map[string]struct {
-		err  error
-		note string
+		err error
+		why string
 	}{
-		"forbidden": {apierrors.NewForbidden(schema.GroupResource{Resource: "services"}, "", errors.New("no")), "say it with --behind"},
+		"forbidden": {apierrors.NewForbidden(schema.GroupResource{Resource: "services"}, "", errors.New("no")), "services is forbidden"},
 		"fails":     {apierrors.NewInternalError(errors.New("etcd is away")), ""},
 	} {
 		client, f := cluster(t)
 		client.PrependReactor("list", "services", func(k8stesting.Action) (bool, runtime.Object, error) { return true, nil, test.err })
-		got, note, err := f.Find(t.Context(), "http://web.shop/")
-		if len(got) > 0 || (err != nil) != (test.note == "") || !strings.Contains(note, test.note) {
-			t.Errorf("%s: %v, %q, %v", name, got, note, err)
+		got, why, err := f.Find(t.Context(), "http://web.shop/")
+		if len(got) > 0 || (err != nil) != (test.why == "") || !strings.Contains(why, test.why) {
+			t.Errorf("%s: %v, %q, %v", name, got, why, err)
 		}
 	}
 }
