@@ -123,6 +123,7 @@ bench: ## Run the benchmarks, side by side with what they are measured against (
 	go test -run '^$$' -bench . -benchtime 1x ./framework/export
 	go test -run '^$$' -bench . -benchtime 1x -timeout 40m ./framework/load/collect ./framework/selftest
 	go test -run '^$$' -bench Patrol -benchtime 1x -timeout 30m ./framework/patrol
+	go test -count 1 -run '^TestADay$$' -v ./framework/recording -args -hours 24
 	go test -tags e2e -run '^$$' -bench ProvenCluster -benchtime 5x -timeout 1h ./clusters/kind
 
 .PHONY: clean

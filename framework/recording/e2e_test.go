@@ -3,13 +3,16 @@
 package recording_test
 
 import (
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/holdfast-ha/holdfast/clusters/existing/plain"
 	"github.com/holdfast-ha/holdfast/framework/internal/plaintest"
+	"github.com/holdfast-ha/holdfast/framework/poll"
 )
 
 // These tests record a real cluster that holdfast did not make, as a user who may only read it:
@@ -77,7 +80,33 @@ func TestE2ECareful(t *testing.T) {
 			t.Errorf("%s: exit code %d, want %d and %q", test.script, code, test.code, test.say)
 		}
 	}
+	s.resumed(t)
 	s.NothingElse()
+}
+
+// resumed kills a recorder, and goes on with its recording. What is done in between is not judged to be held; the record says that nothing was watched.
+func (s *stage) resumed(t *testing.T) {
+	t.Helper()
+	cmd := s.Command(s.As("record", "-n", "shop", "--url", s.url, "--for", "90s")...)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if err := poll.Pass(t.Context(), 40*time.Second); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Process.Kill() // SIGKILL
+	_ = cmd.Wait()
+	script := exec.CommandContext(t.Context(), "sh", "-ec", restart)
+	script.Env = append(os.Environ(), "K="+s.Kubectl+" --kubeconfig "+s.Kubeconfig())
+	if out, err := script.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	again := s.Command("record", "--resume", "last-attempt")
+	again.Dir = cmd.Dir
+	if out, code := s.Finish(again); code != 5 || !strings.Contains(out, "the recorder was away for") {
+		t.Errorf("resumed after a rollout that no recorder saw: exit code %d", code)
+	}
+	s.judgedAgain(t, filepath.Join(cmd.Dir, "artifacts", "latest"), 5)
 }
 
 // A careless application loses requests at a rollout and at a drain.

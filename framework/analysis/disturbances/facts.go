@@ -75,9 +75,9 @@ func factsOf(run history.Run, split *parts.Parts) *facts {
 			}
 		}
 	}
-	x.nodes = timeline.New(split.Events(0, parts.Whole)).Nodes
+	x.nodes = timeline.New(split.Lives()).Nodes
 	for _, p := range split.All {
-		x.read(history.Run{Header: run.Header, Events: split.Events(0, parts.Whole, p)}, p)
+		x.read(history.Run{Header: run.Header, Events: split.Lives(p)}, p)
 	}
 	slices.SortStableFunc(x.departures, func(a, b *departure) int { return byMoment(a.Pod, b.Pod) })
 	slices.SortStableFunc(x.restarts, func(a, b *restart) int { return byMoment(a.Pod, b.Pod) })

@@ -86,8 +86,10 @@ func (r *Recording) ending(d *Disturbance) (until history.Offset) {
 
 // settledAfter is when a workload was first reported as settled from a moment on, while the recording is judged.
 func (r *Recording) settledAfter(key history.Key, from history.Offset) history.Offset {
-	for _, e := range r.run.Events {
-		if w := e.Workload; w != nil && w.Namespace == key.Namespace && w.Name == key.Name && e.T >= from && w.Settled() {
+	first, _ := slices.BinarySearchFunc(r.run.Events, from, func(e history.Event, at history.Offset) int { return cmp.Compare(e.T, at) })
+	for i := first; i < len(r.run.Events); i++ {
+		e := &r.run.Events[i]
+		if w := e.Workload; w != nil && w.Namespace == key.Namespace && w.Name == key.Name && w.Settled() {
 			return min(e.T, r.during)
 		}
 	}

@@ -19,16 +19,34 @@ const Whole = history.Offset(1<<63 - 1)
 // The payloads are shared with the record.
 func (s *Parts) Events(from, to history.Offset, list ...*Part) []history.Event {
 	c := cutter{from: from, to: to, state: newSnapshot()}
-	for _, i := range s.merged(list) {
+	for _, i := range s.common.nodesAt(s.run.Events, from) {
+		c.state.apply(&s.run.Events[i])
+	}
+	for _, i := range s.about(from, to, list) {
 		c.take(&s.run.Events[i])
 	}
 	c.begin()
 	return c.events
 }
 
-// merged are the indices of the events of parts and of the common ones, in order.
-func (s *Parts) merged(list []*Part) []int32 {
-	all := slices.Clone(s.common)
+// Lives are the events of some parts and of the cluster for all the time of the record, without how the recorder itself ran: what happened, and not
+// how surely that is known. They are few, where the record has an event of the recorder for each second.
+func (s *Parts) Lives(list ...*Part) []history.Event {
+	all := slices.Concat(s.common.always, s.common.told)
+	for _, p := range list {
+		all = append(all, p.events...)
+	}
+	slices.Sort(all)
+	events := make([]history.Event, len(all))
+	for i, at := range all {
+		events[i] = s.run.Events[at]
+	}
+	return events
+}
+
+// about are the indices of the events that a cut to a time needs, in order: those of the parts, and of the common ones those that concern the time.
+func (s *Parts) about(from, to history.Offset, list []*Part) []int32 {
+	all := s.common.about(s.run.Events, from, to)
 	for _, p := range list {
 		all = append(all, p.events...)
 	}
@@ -46,7 +64,7 @@ type cutter struct {
 
 func (c *cutter) take(e *history.Event) {
 	switch {
-	case e.Clock != nil, e.Share != nil, e.Resumed != nil:
+	case always(e):
 	case e.T >= c.to && since(e) >= c.to:
 		return
 	case e.T < c.from:

@@ -25,7 +25,7 @@ type Parts struct {
 	All []*Part
 
 	run    history.Run
-	common []int32          // indices of the events that belong to every part: nodes, gaps, noise and so on
+	common common           // to every part: nodes, gaps, noise and so on
 	byPod  map[string]*Part // by UID
 }
 
@@ -41,14 +41,14 @@ func OfRules(run history.Run) *Parts {
 }
 
 func split(run history.Run, groups *groups) *Parts {
-	s := &Parts{run: run, byPod: make(map[string]*Part)}
+	s := &Parts{run: run, common: newCommon(), byPod: make(map[string]*Part)}
 	byRoot := make(map[item]*Part)
 	for i := range run.Events {
 		e := &run.Events[i]
 		of, is := owner(e)
 		switch {
 		case !is && !ignored(e):
-			s.common = append(s.common, int32(i))
+			s.common.add(e, int32(i))
 		case !is || !groups.knows(of):
 		default:
 			p := s.part(byRoot, groups, of)
@@ -58,6 +58,7 @@ func split(run history.Run, groups *groups) *Parts {
 			}
 		}
 	}
+	s.common.done(run.Events)
 	populated := make(map[*Part]bool)
 	for _, p := range s.byPod {
 		populated[p] = true

@@ -102,6 +102,7 @@ func Command(version string, report Report) *cobra.Command {
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			recording.KeepSmall(0)
 			if f.resume != "" {
 				return f.goOn(cmd, version, args, report)
 			}

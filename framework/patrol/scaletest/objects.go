@@ -207,3 +207,6 @@ func (c *cluster) surroundings(namespace, name string, selector *metav1.LabelSel
 		c.add("configmaps", m)
 	}
 }
+
+// Objects are the objects of a cluster with so many pods, by their resource.
+func Objects(pods int) map[string][]runtime.Object { return newCluster(pods).objects }
