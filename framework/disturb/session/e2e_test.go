@@ -35,7 +35,12 @@ var faults = []string{catalogue.Rollout.Name, catalogue.DeletePod.Name, catalogu
 // file writes holdfast.yaml.
 func (s *stage) file(fault string) string {
 	s.T.Helper()
-	return s.File("http://web/", "faults: ["+fault+"]")
+	further := []string{"faults: [" + fault + "]"}
+	if fault == catalogue.NodeKill.Name { // until the loss is noticed, more requests fail than usually may
+		engine, _, _ := strings.Cut(s.On(), " ")
+		further = append(further, fmt.Sprintf("disturb: {failures: 5000, nodeKill: {command: %q, undo: %q}}", engine+" pause $NODE", engine+" unpause $NODE"))
+	}
+	return s.File("http://web/", further...)
 }
 
 // plan plans one fault. What is printed may be written from now on.
@@ -51,9 +56,9 @@ var kills = flag.Int("kills", 1, "kill the harness so often at a random moment o
 const seed = "7"
 
 // inject starts the test of one fault. Its lines come one by one.
-func (s *stage) inject(fault string) (cmd *exec.Cmd, lines <-chan string) {
+func (s *stage) inject(fault string, flags ...string) (cmd *exec.Cmd, lines <-chan string) {
 	s.T.Helper()
-	cmd = s.Command(s.As("test", s.file(fault), "--disturb", "--holdfast-image", s.Image, "--seed", seed, "--steady", "3s")...)
+	cmd = s.Command(append(s.As("test", s.file(fault), "--disturb", "--holdfast-image", s.Image, "--seed", seed, "--steady", "3s"), flags...)...)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err == nil {
@@ -172,6 +177,8 @@ func TestE2EDisturb(t *testing.T) {
 	}
 	s.killed(catalogue.Drain.Name, lineInstalled, before)
 	s.killed(catalogue.Drain.Name, lineUndoing, before)
+	s.manyWorkers(before)
+	s.byHook(before)
 	s.healedByItself(before, false)
 	s.healedByItself(before, true)
 	s.withoutAPIServer(before)
@@ -187,7 +194,7 @@ func (s *stage) refusedWithoutKeys() {
 	if out, code := s.Run(s.As("plan", s.file("rollout"))...); code == 0 {
 		t.Errorf("without any right: exit code %d\n%s", code, out)
 	}
-	s.Grant(faults...)
+	s.Grant(append(faults, catalogue.NodeKill.Name)...)
 	if out, code := s.Run(s.As("plan", s.file("rollout"))...); code != 5 || !strings.Contains(out, "[rule 3, two-keys]") {
 		t.Errorf("without the owner's label: exit code %d\n%s", code, out)
 	}
@@ -232,6 +239,66 @@ func (s *stage) killed(fault, when string, before []string) {
 		t.Errorf("%s, killed when %q: a second heal: exit code %d\n%s", fault, when, code, out)
 	}
 	s.Settled("after " + fault)
+}
+
+// manyWorkers has four load workers send the requests of one plan. When one of them is lost, nothing is known of its requests, and the verdict is Unknown.
+func (s *stage) manyWorkers(before []string) {
+	t, ctx := s.T, s.T.Context()
+	t.Helper()
+	const fault, workers = "rollout", "4"
+	s.plan(fault)
+	out, code := s.Run(s.As("test", s.file(fault), "--disturb", "--holdfast-image", s.Image, "--seed", seed, "--load-workers", workers)...)
+	if code != 0 || !strings.Contains(out, "1 scenario held") {
+		t.Errorf("with four load workers: exit code %d", code)
+	}
+	s.asBefore(before)
+	s.Settled("after a rollout under four load workers")
+	s.plan(fault)
+	cmd, lines := s.inject(fault, "--load-workers", workers)
+	s.await(lines, lineDid)
+	of := metav1.ListOptions{LabelSelector: workloads.LabelComponent + "=" + workloads.ComponentLoad}
+	pods, err := s.Admin.CoreV1().Pods("holdfast").List(ctx, of)
+	if err != nil || len(pods.Items) != 4 {
+		t.Fatalf("%d load workers, %v", len(pods.Items), err)
+	}
+	at := int64(0)
+	if err := s.Admin.CoreV1().Pods("holdfast").Delete(ctx, pods.Items[2].Name, metav1.DeleteOptions{GracePeriodSeconds: &at}); err != nil {
+		t.Fatal(err)
+	}
+	for line := range lines { // until it has ended
+		t.Logf("harness: %s", line)
+	}
+	if _ = cmd.Wait(); cmd.ProcessState.ExitCode() != 5 {
+		t.Errorf("with a lost load worker: exit code %d, want 5", cmd.ProcessState.ExitCode())
+	}
+	s.asBefore(before)
+	s.Settled("after a load worker was lost")
+}
+
+// byHook has a command of the user's take a node away, as one that stops a machine of a cloud, and another bring it back: by the test itself, and after it
+// was killed by heal.
+func (s *stage) byHook(before []string) {
+	t := s.T
+	t.Helper()
+	fault := catalogue.NodeKill.Name
+	s.plan(fault)
+	out, code := s.Run(s.As("test", s.file(fault), "--disturb", "--holdfast-image", s.Image, "--seed", seed)...)
+	if code != 0 || !strings.Contains(out, "1 scenario held") {
+		t.Errorf("%s: exit code %d", fault, code)
+	}
+	s.settle(before)
+	s.asBefore(before)
+	s.Settled("after " + fault)
+	s.plan(fault)
+	cmd, lines := s.inject(fault)
+	s.await(lines, lineFull)
+	kill(cmd)
+	if out, code := s.Run(s.As("heal")...); code != 0 || !strings.Contains(out, "unpause") {
+		t.Errorf("%s, killed: heal: exit code %d\n%s", fault, code, out)
+	}
+	s.settle(before)
+	s.asBefore(before)
+	s.Settled("after " + fault + " was healed")
 }
 
 // healedByItself kills a harness in the middle of a drain, and waits: the healer's pods make the node schedulable again, and no command is given. With

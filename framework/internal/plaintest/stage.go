@@ -171,6 +171,11 @@ func (s *Stage) Command(args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(s.T.Context(), elsewhere, args...)
 	cmd.Dir = home
 	cmd.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH")}
+	for _, pair := range os.Environ() { // for commands of hers that use the container engine
+		if strings.HasPrefix(pair, "CONTAINERS_") || strings.HasPrefix(pair, "DOCKER_") {
+			cmd.Env = append(cmd.Env, pair)
+		}
+	}
 	return cmd
 }
 
