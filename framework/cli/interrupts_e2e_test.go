@@ -107,7 +107,7 @@ func (w realWorld) bystander(ctx context.Context) {
 	w.t.Helper()
 	thing, err := w.client.CoreV1().ConfigMaps("bystander").Get(ctx, "thing", metav1.GetOptions{})
 	if err != nil || thing.Data["is"] != "whole" {
-		w.t.Errorf("what somebody else has in the cluster: %v, %+v", err, thing)
+		w.t.Errorf("what another client has in the cluster: %v, %+v", err, thing)
 	}
 }
 

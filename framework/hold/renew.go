@@ -61,7 +61,7 @@ type takenError struct {
 
 func (e *takenError) Error() string {
 	if e.by.Run == "" {
-		return fmt.Sprintf("cluster %s was taken over and given back by another process while this one was silent: somebody has healed it", e.cluster)
+		return fmt.Sprintf("cluster %s was taken over and given back by another process while this one was silent: another holdfast has healed it", e.cluster)
 	}
 	return fmt.Sprintf("cluster %s was taken over by %s (%s; %s)", e.cluster, e.by.Run, e.by.Command, e.by.Process)
 }

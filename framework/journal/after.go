@@ -134,7 +134,7 @@ func creator(o *unstructured.Unstructured) string {
 		}
 	}
 	if first.Manager == "" {
-		return "somebody, at " + o.GetCreationTimestamp().UTC().Format(time.RFC3339)
+		return "a client that is not known, at " + o.GetCreationTimestamp().UTC().Format(time.RFC3339)
 	}
 	return field.Names([]field.Owner{first})
 }

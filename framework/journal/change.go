@@ -60,7 +60,7 @@ func Workload(resource, namespace, name string) Object {
 	return Object{Group: "apps", Version: "v1", Resource: resource, Namespace: namespace, Name: name}
 }
 
-// Cordon makes a node unschedulable. If it is so already, Do returns an AlreadyError: a node that somebody else has cordoned is never
+// Cordon makes a node unschedulable. If it is so already, Do returns an AlreadyError: a node that another client has cordoned is never
 // uncordoned.
 func Cordon(name string) Change {
 	return Change{What: "cordon " + name, Action: Set, Object: node(name), Field: "/spec/unschedulable", Value: true}

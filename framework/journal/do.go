@@ -233,7 +233,7 @@ func (j *Journal) set(ctx context.Context, c Change, e *Entry, read *unstructure
 			return nil, refusal{err}
 		}
 		if again.UID != now.GetUID() || string(again.Before) != string(e.Before) {
-			return nil, refusal{fmt.Errorf("%s of %s was changed by somebody else meanwhile, to %s", e.Field, e.Object, field.Worded(again.Before))}
+			return nil, refusal{fmt.Errorf("%s of %s was changed by another client meanwhile, to %s", e.Field, e.Object, field.Worded(again.Before))}
 		}
 		read = now
 	}

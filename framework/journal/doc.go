@@ -3,7 +3,7 @@
 // A caller describes a change as data (Change). The journal writes down what it intends, in two places: a ConfigMap in the cluster, so
 // that any machine can undo the change, and a local file. Only then does it make the change, and only if the object is still as it was
 // read. If either place cannot be written, the change is not made. The undo is conditional in the same way: it happens only while the
-// field holds the value that this run has set. What somebody else has changed since is left, and the entry says why.
+// field holds the value that this run has set. What another client has changed since is left, and the entry says why.
 //
 //	j, err := journal.Open(ctx, journal.Options{Run: id, Client: client, Dynamic: untyped, File: path, Hold: held})
 //	e, err := j.Do(ctx, journal.Cordon("w1"))      // written down, made, and written down again

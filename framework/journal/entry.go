@@ -72,7 +72,7 @@ const (
 	Undone State = "undone"
 	// SeenUndone: the field was read back, and holds what it held before; or the change was never made, and Why says so.
 	SeenUndone State = "seen undone"
-	// Left: it must not be undone, and Why says why: somebody else has changed the field since, or the object is gone.
+	// Left: it must not be undone, and Why says why: another client has changed the field since, or the object is gone.
 	Left State = "left"
 )
 

@@ -50,7 +50,7 @@ func (e *TakenError) Error() string {
 type GoneError struct{ Name string }
 
 func (e *GoneError) Error() string {
-	return fmt.Sprintf("ConfigMap %s, which is the journal, is gone: somebody has deleted it", e.Name)
+	return fmt.Sprintf("ConfigMap %s, which is the journal, is gone: another client has deleted it", e.Name)
 }
 
 // store is a journal's ConfigMap. Every write is about the version that was seen last. The caller serializes calls.
@@ -241,4 +241,4 @@ func parse(c *corev1.ConfigMap) (h Header, entries []Entry, err error) {
 	return h, entries, nil
 }
 
-var errNoEntry = errors.New("somebody has changed it; undo its changes by hand, and delete it")
+var errNoEntry = errors.New("another client has changed it; undo its changes by hand, and delete it")

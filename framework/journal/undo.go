@@ -173,11 +173,11 @@ type Decision struct {
 func (j *Journal) decide(e Entry, read *unstructured.Unstructured, lost error) (d Decision, err error) {
 	switch {
 	case apierrors.IsNotFound(lost):
-		return Decision{State: Left, Why: fmt.Sprintf("%s is gone: somebody else has deleted it", e.Object)}, nil
+		return Decision{State: Left, Why: fmt.Sprintf("%s is gone: another client has deleted it", e.Object)}, nil
 	case lost != nil:
 		return d, lost
 	case read.GetUID() != e.UID:
-		return Decision{State: Left, Why: fmt.Sprintf("%s was deleted and created again by somebody else: its UID is %s now, and was %s", e.Object, read.GetUID(), e.UID)}, nil
+		return Decision{State: Left, Why: fmt.Sprintf("%s was deleted and created again by another client: its UID is %s now, and was %s", e.Object, read.GetUID(), e.UID)}, nil
 	}
 	ours, err := field.Decoded(e.Ours)
 	if err != nil {
@@ -189,7 +189,7 @@ func (j *Journal) decide(e Entry, read *unstructured.Unstructured, lost error) (
 	}
 	now, index, err := field.Held(e.Field, ours, read)
 	if err != nil {
-		return Decision{State: Left, Why: fmt.Sprintf("somebody else has changed %s: %v", e.Object, err)}, nil // the object has another form now
+		return Decision{State: Left, Why: fmt.Sprintf("another client has changed %s: %v", e.Object, err)}, nil // the object has another form now
 	}
 	d.index, d.now = index, now
 	path, list := field.IsElement(e.Field)
@@ -211,7 +211,7 @@ func (j *Journal) decide(e Entry, read *unstructured.Unstructured, lost error) (
 	case !field.Equal(now, ours):
 		d.State, d.Why = Left, fmt.Sprintf("%s holds %s now, which is neither what it was nor what this run had set: %s", e.Field, field.InWords(now), changer(by))
 	case len(by) > 0:
-		d.State, d.Why = Left, fmt.Sprintf("%s holds what this run had set, but somebody else has set it: %s", e.Field, changer(by))
+		d.State, d.Why = Left, fmt.Sprintf("%s holds what this run had set, but another client has set it: %s", e.Field, changer(by))
 	case e.State == Intended && !list:
 		d.State, d.Why = Left, fmt.Sprintf("%s holds what this run was about to set, and %s does not say who has set it", e.Field, e.Object)
 	default:
@@ -229,7 +229,7 @@ func (j *Journal) putBack(e Entry) bool {
 
 func changer(by []field.Owner) string {
 	if len(by) == 0 {
-		return "changed by somebody else"
+		return "changed by another client"
 	}
 	return "changed by " + field.Names(by)
 }

@@ -26,7 +26,7 @@ func (w *world) again(name string) {
 	}
 }
 
-// Rule 15: a change is undone only where the field still holds what the run has set. What somebody else has changed since is left, and told.
+// Rule 15: a change is undone only where the field still holds what the run has set. What another client has changed since is left, and told.
 func TestWhatOthersHaveChangedIsLeft(t *testing.T) {
 	const zone = "topology.kubernetes.io/zone"
 	for name, test := range map[string]struct {
@@ -46,16 +46,16 @@ func TestWhatOthersHaveChangedIsLeft(t *testing.T) {
 		"back, and again to what the run had set": {Cordon("wa1"), func(w *world) {
 			w.as("kubectl-uncordon", "node", "wa1", `{"spec":{"unschedulable":false}}`)
 			w.as("kubectl-cordon", "node", "wa1", `{"spec":{"unschedulable":true}}`)
-		}, Left, "holds what this run had set, but somebody else has set it: changed by kubectl-cordon", func(w *world) any { return w.node("wa1").Spec.Unschedulable }, true},
+		}, Left, "holds what this run had set, but another client has set it: changed by kubectl-cordon", func(w *world) any { return w.node("wa1").Spec.Unschedulable }, true},
 		"another field of the object": {Cordon("wa1"), func(w *world) { w.as("kubectl-label", "node", "wa1", `{"metadata":{"labels":{"x":"y"}}}`) },
 			SeenUndone, "", func(w *world) any { return w.node("wa1").Labels["x"] }, "y"},
 		"the machine is another of the same name": {Cordon("wa1"), func(w *world) { w.again("wa1") },
-			Left, "was deleted and created again by somebody else: its UID is ", func(w *world) any { return w.node("wa1").Spec.Unschedulable }, true},
+			Left, "was deleted and created again by another client: its UID is ", func(w *world) any { return w.node("wa1").Spec.Unschedulable }, true},
 		"the object is gone": {Cordon("wa1"), func(w *world) {
 			if err := w.admin.CoreV1().Nodes().Delete(w.t.Context(), "wa1", metav1.DeleteOptions{}); err != nil {
 				w.t.Fatal(err)
 			}
-		}, Left, "nodes/wa1 is gone: somebody else has deleted it", func(w *world) any { return w.Get("/api/v1/nodes/wa1") == nil }, true},
+		}, Left, "nodes/wa1 is gone: another client has deleted it", func(w *world) any { return w.Get("/api/v1/nodes/wa1") == nil }, true},
 		"the replicas": {Scale(Workload("deployments", "shop", "web"), 5), func(w *world) { w.as("autoscaler", "deployment", "web", `{"spec":{"replicas":7}}`) },
 			Left, "holds 7 now", func(w *world) any { return w.replicas() }, int32(7)},
 	} {
@@ -98,7 +98,7 @@ func (w *world) replicas() int32 {
 	return *d.Spec.Replicas
 }
 
-// A node that somebody else has cordoned is not cordoned, and so never uncordoned.
+// A node that another client has cordoned is not cordoned, and so never uncordoned.
 func TestWhatIsSoAlreadyIsNotChanged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)

@@ -22,7 +22,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
-// staging is a cluster of somebody else, in memory, with Deployment web of three replicas in namespace shop.
+// staging is a cluster of others, in memory, with Deployment web of three replicas in namespace shop.
 type staging struct {
 	*clustertest.Cluster
 	admin kubernetes.Interface // of whoever changes the cluster

@@ -47,7 +47,7 @@ func (c clocks) since(was clocks) string {
 	case suspended > slept:
 		return fmt.Sprintf("this machine was suspended for %s", suspended.Round(time.Second))
 	case set > slept: // as after the pause of a virtual machine, whose kernel does not notice
-		return fmt.Sprintf("the clock of this machine was moved forward by %s: it was suspended, or somebody set it", set.Round(time.Second))
+		return fmt.Sprintf("the clock of this machine was moved forward by %s: it was suspended, or its clock was set", set.Round(time.Second))
 	}
 	return ""
 }

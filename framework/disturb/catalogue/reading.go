@@ -6,7 +6,7 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters/existing"
 )
 
-// Chaos are the API groups of other chaos tools. Objects of these groups mean that somebody else may disturb the cluster (rule 13). Those of
+// Chaos are the API groups of other chaos tools. Objects of these groups mean that another client may disturb the cluster (rule 13). Those of
 // Testkube are left out: they are definitions of tests, and not their runs.
 func Chaos() []string {
 	return slices.DeleteFunc(existing.Groups(existing.FactChaos), func(group string) bool { return group == "tests.testkube.io" })

@@ -434,7 +434,7 @@ func (s *stage) somebodyElse(before []string) {
 	}
 	scale(7)
 	if out, code := s.Run(s.As("heal")...); code != 0 || !strings.Contains(out, "left as it is") || !strings.Contains(out, "kubectl-edit") {
-		t.Errorf("somebody else has scaled it: exit code %d\n%s", code, out)
+		t.Errorf("another client has scaled it: exit code %d\n%s", code, out)
 	}
 	if d, err := s.Web(ctx); err != nil || *d.Spec.Replicas != 7 {
 		t.Errorf("heal has scaled it: %v, %v", d.Spec.Replicas, err)

@@ -28,7 +28,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/recording"
 )
 
-// cluster is a cluster of somebody else in memory, whose pods are all the same real load worker.
+// cluster is a cluster of others in memory, whose pods are all the same real load worker.
 type cluster struct {
 	*clustertest.Cluster
 	mu    sync.Mutex
@@ -191,7 +191,7 @@ func TestWithoutPermissionNothingIsWritten(t *testing.T) {
 	}
 }
 
-// What was begun is removed, whatever goes wrong. A namespace that somebody else has made meanwhile under the name is left alone.
+// What was begun is removed, whatever goes wrong. A namespace that another client has made meanwhile under the name is left alone.
 func TestWhatWasBegunIsRemoved(t *testing.T) {
 	c := newCluster(t)
 	c.Refuse = func(method, path string) *apierrors.StatusError {
