@@ -36,7 +36,13 @@ var tried = []string{catalogue.Rollout.Name, catalogue.Drain.Name, catalogue.Del
 
 // featureOf is the feature of a certificate that a fault shows.
 func featureOf(fault string, scenarios ...scenario.Spec) scenario.Feature {
-	return scenario.Feature{Name: strings.ToUpper(fault[:1]) + fault[1:], Scenarios: scenarios}
+	return scenario.Feature{Name: features[fault], Scenarios: scenarios}
+}
+
+// features are the names of features, by their faults.
+var features = map[string]string{
+	catalogue.Rollout.Name: "Rollout", catalogue.Drain.Name: "Drain", catalogue.DeletePod.Name: "Eviction", catalogue.Scale.Name: "Scaling",
+	catalogue.Cordon.Name: "Cordon", catalogue.NodeKill.Name: "Loss of a node",
 }
 
 // notAsked are the features of a certification that disturbs nothing, and why none is tried.

@@ -58,6 +58,15 @@ func TestDecide(t *testing.T) {
 	}
 }
 
+// Each fault has a name in a certificate.
+func TestEachFaultIsAFeature(t *testing.T) {
+	for _, name := range catalogue.Names() {
+		if featureOf(name).Name == "" {
+			t.Errorf("%s has no feature", name)
+		}
+	}
+}
+
 // What refuses the whole plan refuses each fault.
 func TestDecideOnNothing(t *testing.T) {
 	a := &around{refused: map[string]string{}}

@@ -170,13 +170,6 @@ func TestE2EDisturb(t *testing.T) {
 		s.Wrote(d)
 		s.Settled("after " + fault)
 	}
-	for _, fault := range faults {
-		for _, when := range append([]string{lineDid, lineFull}, slices.Repeat([]string{atRandom}, *kills)...) {
-			s.killed(fault, when, before)
-		}
-	}
-	s.killed(catalogue.Drain.Name, lineInstalled, before)
-	s.killed(catalogue.Drain.Name, lineUndoing, before)
 	s.manyWorkers(before)
 	s.byHook(before)
 	s.healedByItself(before, false)
@@ -184,6 +177,22 @@ func TestE2EDisturb(t *testing.T) {
 	s.withoutAPIServer(before)
 	s.interrupted(before)
 	s.somebodyElse(before)
+	s.NothingElse()
+}
+
+// TestE2EKills kills the harness in each state of each fault and at random moments, and heals from elsewhere. Afterwards the cluster is as it was.
+//
+// make test-disturb
+func TestE2EKills(t *testing.T) {
+	s := &stage{plaintest.New(t, "killed", "")}
+	s.Deploy(plain.Careful(s.Image))
+	s.refusedWithoutKeys()
+	before := s.state()
+	for _, fault := range faults {
+		for _, when := range append([]string{lineInstalled, lineDid, lineFull, lineUndoing}, slices.Repeat([]string{atRandom}, *kills)...) {
+			s.killed(fault, when, before)
+		}
+	}
 	s.NothingElse()
 }
 
