@@ -15,6 +15,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/apptest"
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/invariant"
 	"github.com/holdfast-ha/holdfast/framework/load"
 	"github.com/holdfast-ha/holdfast/framework/load/collect"
 	"github.com/holdfast-ha/holdfast/framework/poll"
@@ -195,5 +196,21 @@ func TestLoadFromBothPlaces(t *testing.T) {
 	}
 	if got, want := strings.Join(lanes[history.LoadInside], " "), "fresh@web-inside reused@web-inside tcp@db-2-inside"; got != want {
 		t.Errorf("inside %s, want %s", got, want)
+	}
+}
+
+// What is planned must fail no request, whatever it does. Otherwise those to lost nodes may fail until Kubernetes notices.
+func TestPromisesOfPlannedMaintenance(t *testing.T) {
+	for planned, want := range map[bool]string{
+		false: "NoFailedRequests FailuresEndWithin BudgetHonoured RecoversWithin Placement SpreadWithin", true: "NoFailedRequests BudgetHonoured RecoversWithin Placement SpreadWithin",
+	} {
+		o := Options{Probes: []apptest.Probe{apptest.OfURL("http://web.shop/", 0)}, Planned: planned}
+		var kinds []string
+		for _, p := range o.promises() {
+			kinds = append(kinds, invariant.Kind(p))
+		}
+		if got := strings.Join(kinds, " "); got != want {
+			t.Errorf("planned %t: %s, want %s", planned, got, want)
+		}
 	}
 }

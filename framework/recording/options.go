@@ -50,6 +50,8 @@ type Options struct {
 	Settled time.Duration
 	// Promises replace the usual ones.
 	Promises []invariant.Invariant
+	// Planned says that all that happens is planned maintenance: no request may fail, not even those to pods and nodes that are lost without notice.
+	Planned bool
 	// Disturbs says that the body disturbs the cluster for holdfast. What it did is read from the record like everything else.
 	Disturbs bool
 

@@ -17,7 +17,10 @@ func (o *Options) promises() []invariant.Invariant {
 	}
 	var list []invariant.Invariant
 	if len(o.Probes) > 0 {
-		list = append(list, invariant.NoFailedRequests{}, invariant.FailuresEndWithin{})
+		list = append(list, invariant.NoFailedRequests{})
+	}
+	if len(o.Probes) > 0 && !o.Planned { // else the promise above is about involuntary disruptions as well
+		list = append(list, invariant.FailuresEndWithin{})
 	}
 	return append(list, invariant.BudgetHonoured{}, invariant.RecoversWithin{Limit: o.Recover},
 		invariant.Placement{}, invariant.SpreadWithin{Limit: o.Recover})

@@ -51,7 +51,8 @@ With --app, a cluster with your application is upgraded in the same way first, w
 what is deployed and asked for, as with holdfast test. The certificate names the application, and what was seen of it, beside the profiles.
 
 With --context and --upgrade, a cluster that is there already is upgraded by that command, which is recorded as with holdfast record, while the
-requests of --url or of the probes of --app flow. Its steps, and what they did to the applications, are read from the record. With --disturb, the
+requests of --url or of the probes of --app flow. Its steps, and what they did to the applications, are read from the record. An upgrade is
+planned, so no request may fail, not even one to a container that is killed or to a node that is not drained. With --disturb, the
 faults of --app (without any in the file: rollout, drain, delete-pod and scale) are done before and after it, as 'holdfast test --disturb' does them. What
 was not tried, or what a rule of safety refuses, is listed, and the certificate is then partial at best, with exit code 5.
 

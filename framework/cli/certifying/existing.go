@@ -158,7 +158,7 @@ func (f *runningFlags) certify(cmd *cobra.Command, version string, own certifyFl
 		run.Dir, run.Scenario, run.Claim = dir, certify.UpgradeScenario, "the upgrade of the cluster is invisible to clients"
 		return f.record(cmd, recording.Options{
 			Access: access, Namespaces: f.namespaces, Probes: probes, Behind: f.behind, Command: []string{"sh", "-c", f.upgrade}, Recover: f.recover,
-			Say: terminal.SayTo(out), Run: run,
+			Planned: true, Say: terminal.SayTo(out), Run: run,
 		}, survey)
 	}
 	doc, violated, err := c.Run(ctx)
