@@ -61,6 +61,6 @@ func reopen(ctx context.Context, o Options, survey Survey, file runfolder.File) 
 	if err != nil {
 		return nil, err
 	}
-	s.left, s.board = left, continued(w, left.State)
+	s.left, s.board, s.resumed = left, continued(w, left.State), len(file.Resumed)+1
 	return s, nil
 }

@@ -2,6 +2,7 @@ package recording
 
 import (
 	"context"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,22 +15,23 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/holdfast-ha/holdfast/clusters/existing"
+	"github.com/holdfast-ha/holdfast/framework/apptest"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 )
 
-// killed records for a minute. What the recorder has on the disk after half of it is what is left of a recorder that was killed then: the folder of the
+// killed records for twice some time. What the recorder has on the disk after half of it is what is left of a recorder that was killed then: the folder of the
 // returned options has it.
-func (s *staging) killed(t *testing.T, o Options) (Options, runfolder.File) {
+func (s *staging) killed(t *testing.T, o Options, half time.Duration) (Options, runfolder.File) {
 	t.Helper()
 	left := o
 	left.Run.Dir = filepath.Join(t.TempDir(), o.Run.ID)
 	_, err := Record(t.Context(), o, func(ctx context.Context, session *Session) error {
-		time.Sleep(30 * time.Second)
+		time.Sleep(half)
 		if err := os.CopyFS(left.Run.Dir, os.DirFS(o.Run.Dir)); err != nil {
 			return err
 		}
-		time.Sleep(30 * time.Second)
+		time.Sleep(half)
 		return nil
 	})
 	if err != nil {
@@ -48,11 +50,16 @@ func (s *staging) killed(t *testing.T, o Options) (Options, runfolder.File) {
 // goOn continues a recording for ten seconds.
 func goOn(t *testing.T, o Options, file runfolder.File) (runfolder.File, error) {
 	t.Helper()
+	return goOnFor(t, o, file, 10*time.Second)
+}
+
+func goOnFor(t *testing.T, o Options, file runfolder.File, span time.Duration) (runfolder.File, error) {
+	t.Helper()
 	survey, err := Look(t.Context(), o.Access, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Continue(t.Context(), o, survey, file, Wait(10*time.Second))
+	return Continue(t.Context(), o, survey, file, Wait(span))
 }
 
 // A recording goes on after its recorder was killed. What happened meanwhile is in a gap, and what ended meanwhile ends in the record.
@@ -60,7 +67,7 @@ func TestARecordingGoesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStaging(t)
 		o, _ := s.options(t)
-		o, file := s.killed(t, o)
+		o, file := s.killed(t, o, 30*time.Second)
 		err := s.change(func(c kubernetes.Interface) error {
 			return c.AppsV1().Deployments("shop").Delete(t.Context(), "web", metav1.DeleteOptions{})
 		})
@@ -104,13 +111,41 @@ func TestARecordingGoesOn(t *testing.T) {
 	})
 }
 
+// The load begins again with a recorder that goes on, and the requests of the first one stay what they were.
+func TestTheLoadGoesOn(t *testing.T) {
+	s := newStaging(t)
+	url := s.shop(t, func(http.ResponseWriter, *http.Request) {})
+	o, _ := s.options(t)
+	o.Probes, o.Before, o.Settled = []apptest.Probe{apptest.OfURL(url, 0)}, time.Second, time.Second
+	o, file := s.killed(t, o, 2*time.Second)
+	file, err := goOnFor(t, o, file, 2*time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sent := map[string]int{}
+	for r, err := range recorded(t, o).Requests() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		sent[r.Worker]++
+	}
+	if len(sent) != 2 || sent["outside"] == 0 || sent["outside-2"] == 0 {
+		t.Errorf("requests by worker: %v", sent)
+	}
+	for _, v := range file.Scenarios[0].Verdicts {
+		if strings.Contains(string(v), "planned") || strings.Contains(string(v), "told twice") {
+			t.Errorf("the load does not add up: %s", v)
+		}
+	}
+}
+
 // A recorder may be killed again, and at any moment: before the first phase as well as in the last one.
 func TestARecordingGoesOnAgain(t *testing.T) {
 	for _, phases := range []int{0, 1, 2} {
 		synctest.Test(t, func(t *testing.T) {
 			s := newStaging(t)
 			o, _ := s.options(t)
-			o, file := s.killed(t, o)
+			o, file := s.killed(t, o, 30*time.Second)
 			dir := filepath.Join(o.Run.Dir, "record", "shop")
 			for range 2 {
 				cut(t, filepath.Join(dir, history.EventsFile), phases)
@@ -202,7 +237,7 @@ func TestWhatDoesNotGoOn(t *testing.T) {
 			if test.options != nil {
 				test.options(&o)
 			}
-			o, file := s.killed(t, o)
+			o, file := s.killed(t, o, 30*time.Second)
 			if test.after != nil {
 				test.after(t, s, &o)
 			}

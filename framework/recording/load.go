@@ -248,8 +248,12 @@ func (s *Session) workHere(lasting context.Context) (url string, err error) {
 	}
 	ctx, cancel := context.WithCancel(lasting)
 	ended := make(chan error, 1)
+	name := string(history.LoadOutside)
+	if s.resumed > 0 { // the worker of an earlier recorder had that name, and its requests are its own
+		name += fmt.Sprintf("-%d", s.resumed+1)
+	}
 	go func() {
-		ended <- collect.RunWorker(ctx, collect.WorkerOptions{Name: string(history.LoadOutside), Listener: listener, Log: slog.New(slog.DiscardHandler)})
+		ended <- collect.RunWorker(ctx, collect.WorkerOptions{Name: name, Listener: listener, Log: slog.New(slog.DiscardHandler)})
 	}()
 	s.ending = append(s.ending, func(context.Context) error {
 		cancel()

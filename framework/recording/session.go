@@ -30,6 +30,7 @@ type Session struct {
 	options Options
 	began   time.Time          // this recorder, or the first one
 	left    history.Unfinished // of the recorder that this one continues; the zero value: there was none
+	resumed int                // how often the recording was continued
 	board   *board
 	config  *rest.Config // for reading
 	clock   *serverClock
