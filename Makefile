@@ -117,6 +117,12 @@ lint: $(GOLANGCI_LINT) $(ACTIONLINT) ## Run go vet and the linters
 	$(GOLANGCI_LINT) run --config .github/golangci.yml ./...
 	$(ACTIONLINT) -shellcheck= -pyflakes=
 
+.PHONY: cross
+cross: ## Compile everything, with its tests, for macOS and for arm64 (the first time ten minutes each)
+	for target in darwin/arm64 darwin/amd64 linux/arm64; do \
+	  echo "go vet for $$target"; GOOS=$${target%/*} GOARCH=$${target#*/} CGO_ENABLED=0 go vet ./... || exit 1; \
+	done
+
 .PHONY: bench
 bench: ## Run the benchmarks, side by side with what they are measured against (about half an hour)
 	go test -run '^$$' -bench . -benchmem ./framework/history ./framework/invariant

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"syscall"
 	"time"
+
+	"github.com/holdfast-ha/holdfast/clusters/process"
 )
 
 // balancer keeps HAProxy configured according to Envoy's files.
@@ -121,7 +123,8 @@ func (b *balancer) apply() error {
 	}
 	master := exec.Command(b.program, "-W", "-f", b.config) // no CommandContext: stop asks it to exit
 	master.Stdout, master.Stderr = os.Stdout, os.Stderr
-	master.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
+	master.SysProcAttr = &syscall.SysProcAttr{}
+	process.EndWithParent(master.SysProcAttr, syscall.SIGTERM)
 	if err := master.Start(); err != nil {
 		return fmt.Errorf("start haproxy: %w", err)
 	}

@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"os/exec"
 	"strings"
-	"syscall"
 	"time"
 )
 
@@ -24,11 +22,9 @@ func isolated(ctx context.Context, stdin string, command ...string) error {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	cmd.Stdin = strings.NewReader(stdin)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET}
-	if uid := os.Geteuid(); uid != 0 { // a user namespace makes this process root in it, if the machine allows it
-		cmd.SysProcAttr.Cloneflags |= syscall.CLONE_NEWUSER
-		cmd.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{HostID: uid, Size: 1}}
-		cmd.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{HostID: os.Getegid(), Size: 1}}
+	var err error
+	if cmd.SysProcAttr, err = ownNetwork(); err != nil {
+		return fmt.Errorf("%w: %s: %w", errNotTried, command[0], err)
 	}
 	said, err := cmd.CombinedOutput()
 	var exit *exec.ExitError

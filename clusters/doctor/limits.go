@@ -20,6 +20,15 @@ const (
 	otherInstances = 16 // used by the machine itself
 )
 
+// Linux's numbers of the capabilities that matter.
+//
+// Source: include/uapi/linux/capability.h
+const (
+	capNetAdmin    = 12
+	capSysAdmin    = 21
+	capSysResource = 24
+)
+
 // capabilities checks the capabilities of this process, which matter if the engine is its child, as podman is. docker's daemon
 // has its own.
 func (m *machine) capabilities(e containerEngine) Check {
@@ -37,11 +46,11 @@ func (m *machine) capabilities(e containerEngine) Check {
 	switch {
 	case m.uid != 0:
 		check.Found = "not root; podman creates its own user namespace"
-	case lacks(unix.CAP_SYS_ADMIN) || lacks(unix.CAP_NET_ADMIN):
+	case lacks(capSysAdmin) || lacks(capNetAdmin):
 		check.Status = Fail
 		check.Found = "sys_admin or net_admin is missing: no mounts or networks for nodes"
 		check.Remedy = "run on the machine itself, or in a container started with --privileged"
-	case lacks(unix.CAP_SYS_RESOURCE):
+	case lacks(capSysResource):
 		check.Status = Warn
 		check.Found = "sys_resource is missing: limits cannot be raised, and docker starts no privileged container"
 		check.Remedy = "none for podman, which is configured with the current limits; for docker, give its daemon sys_resource"

@@ -15,6 +15,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/clusters/nodeimage/registry"
 	"github.com/holdfast-ha/holdfast/clusters/output"
+	"github.com/holdfast-ha/holdfast/clusters/process"
 	"github.com/holdfast-ha/holdfast/framework/self"
 )
 
@@ -70,9 +71,12 @@ func run(ctx context.Context, c call) ([]byte, error) {
 	if c.log != nil {
 		cmd.Stdout, cmd.Stderr = io.MultiWriter(&stdout, c.log), io.MultiWriter(&stderr, c.log)
 	}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL} // the child dies even if this process is killed
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	process.EndWithParent(cmd.SysProcAttr, syscall.SIGKILL)
 	if c.ownMounts {
-		cmd.SysProcAttr.Unshareflags = syscall.CLONE_NEWNS
+		if err := process.OwnMounts(cmd.SysProcAttr); err != nil {
+			return nil, &failure{command: filepath.Base(c.name), cause: err}
+		}
 	}
 	cmd.Cancel = func() error {
 		err := syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)

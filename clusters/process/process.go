@@ -1,4 +1,4 @@
-// Package process identifies a process so that another process can check later whether it is still alive.
+// Package process identifies a process so that another process can check later whether it is still alive, and ties a child to its parent.
 //
 // The package does not end processes.
 package process

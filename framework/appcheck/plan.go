@@ -6,7 +6,6 @@ import (
 	"runtime"
 
 	"golang.org/x/mod/semver"
-	"golang.org/x/sys/unix"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -67,9 +66,8 @@ func (p *Plan) add(role clusters.Role, n int, labels map[string]string, taint st
 // capacity is what a node on this machine reports.
 func capacity() corev1.ResourceList {
 	list := corev1.ResourceList{corev1.ResourceCPU: *resource.NewQuantity(int64(runtime.NumCPU()), resource.DecimalSI)}
-	var info unix.Sysinfo_t
-	if unix.Sysinfo(&info) == nil { // else memory is not checked
-		list[corev1.ResourceMemory] = *resource.NewQuantity(int64(info.Totalram)*int64(info.Unit), resource.BinarySI)
+	if bytes, known := memory(); known { // else memory is not checked
+		list[corev1.ResourceMemory] = *resource.NewQuantity(bytes, resource.BinarySI)
 	}
 	return list
 }

@@ -100,7 +100,11 @@ func failingSteps(u *certificate.Upgrade) string {
 	slices.SortStableFunc(failing, func(a, b certificate.Step) int { return cmp.Compare(b.Failed, a.Failed) })
 	var parts []string
 	for _, s := range failing[:min(most, len(failing))] {
-		parts = append(parts, fmt.Sprintf("%d failed during %q on %s", s.Failed, s.What, cmp.Or(s.Node, "no node")))
+		text := fmt.Sprintf("%d failed during %q", s.Failed, s.What)
+		if s.Node != "" {
+			text += " on " + s.Node
+		}
+		parts = append(parts, text)
 	}
 	if len(parts) == 0 {
 		return ""

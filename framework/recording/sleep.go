@@ -53,7 +53,7 @@ func (c clocks) since(was clocks) string {
 }
 
 func readClocks() (c clocks) {
-	for clock, into := range map[int32]*time.Duration{unix.CLOCK_MONOTONIC: &c.monotonic, unix.CLOCK_BOOTTIME: &c.boot, unix.CLOCK_REALTIME: &c.wall} {
+	for clock, into := range map[int32]*time.Duration{runningClock: &c.monotonic, bootClock: &c.boot, unix.CLOCK_REALTIME: &c.wall} {
 		var at unix.Timespec
 		if unix.ClockGettime(clock, &at) == nil {
 			*into = time.Duration(at.Nano())

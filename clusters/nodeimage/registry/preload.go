@@ -25,6 +25,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/clusters/nodeimage/layer"
 	"github.com/holdfast-ha/holdfast/clusters/output"
+	"github.com/holdfast-ha/holdfast/clusters/process"
 )
 
 // Wanted are the images that kubeadm wants for a version of Kubernetes, by the last element of their name: "etcd",
@@ -198,7 +199,8 @@ func StartContainerd(ctx context.Context, program, config, socket string) (stop 
 	cmd := exec.CommandContext(ctx, program, "--config", config)
 	var said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &said, &said
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	process.EndWithParent(cmd.SysProcAttr, syscall.SIGKILL)
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = 5 * time.Second
 	if err := cmd.Start(); err != nil {

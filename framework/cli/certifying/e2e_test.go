@@ -66,7 +66,7 @@ func TestE2ECarelessUpgrade(t *testing.T) {
 	url := s.Deploy(plain.Careful(s.Image))
 	s.MayRead()
 	doc, _, code := upgraded(s, "1", "-n", "shop", "--url", url)
-	if reasons := strings.Join(doc.Reasons, "\n"); code != 1 || doc.Result != certificate.NotCertified || !strings.Contains(reasons, "failed during the restart of containers of shop/web") {
+	if reasons := strings.Join(doc.Reasons, "\n"); code != 1 || doc.Result != certificate.NotCertified || !strings.Contains(reasons, `failed during "the restart of containers of shop/web"`) {
 		t.Errorf("exit code %d, %s\n%s", code, doc.Result, reasons)
 	}
 	s.NothingElse()

@@ -1,0 +1,6 @@
+package recording
+
+import "golang.org/x/sys/unix"
+
+// runningClock stands still while the machine is suspended, and bootClock does not.
+const runningClock, bootClock = unix.CLOCK_MONOTONIC, unix.CLOCK_BOOTTIME
