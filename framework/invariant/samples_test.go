@@ -41,6 +41,9 @@ func TestAHarnessThatIsSilentIsNotQuiet(t *testing.T) {
 			"no verdict: the harness took no samples of itself for 3"},
 		"four that are missing": {without(func(e history.Event) bool { return e.Noise != nil && between(e, 20*second, 24*second) }),
 			verdict.Unknown, "no verdict: the harness took no samples of itself for 4s from 20s, so how late it recorded events is unknown"},
+		"a recorder that was away": {without(func(e history.Event) bool { return e.Noise != nil && between(e, 20*second, 24*second) }).
+			Event(history.Event{T: 24 * second, Resumed: &history.Resumed{Since: 20 * second}}), verdict.Unknown,
+			"no verdict: no recorder ran for 4s from 20s, so what happened then is unknown"},
 		"none at the end": {without(func(e history.Event) bool { return e.Noise != nil && e.T > 30*second }), verdict.Unknown,
 			"no verdict: the harness took no samples of itself for 10s from 30s, so how late it recorded events is unknown"},
 		"those of a worker alone": {without(func(history.Event) bool { return false }).EditEvents(func(e *history.Event) {

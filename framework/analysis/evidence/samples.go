@@ -31,7 +31,7 @@ func (f *Run) heard(from history.Offset) (d verdict.Missing) {
 		}
 		return e.Noise.Since, true
 	}); hole > 0 {
-		d.Add("the harness took no samples of itself for %s from %s, so how late it recorded events is unknown", prose.Moment(hole), prose.Moment(at))
+		d.Add("%s for %s from %s, so %s", f.silent(at, hole)...)
 	}
 	if f.Record.Header.Samples != history.SamplesOfItself {
 		return d
@@ -48,6 +48,16 @@ func (f *Run) heard(from history.Offset) (d verdict.Missing) {
 		d.Add("the harness saw none of its own changes, done or failed, for %s from %s, so how late the watches were is unknown", prose.Moment(hole), prose.Moment(at))
 	}
 	return d
+}
+
+// silent are the words about a time in which the harness took no samples of itself: it was paused, or it was away.
+func (f *Run) silent(at history.Offset, hole time.Duration) []any {
+	for _, e := range f.Record.Events {
+		if e.Resumed != nil && e.Resumed.Since <= at+hole && e.T >= at {
+			return []any{"no recorder ran", prose.Moment(hole), prose.Moment(at), "what happened then is unknown"}
+		}
+	}
+	return []any{"the harness took no samples of itself", prose.Moment(hole), prose.Moment(at), "how late it recorded events is unknown"}
 }
 
 // watched is when the watches began, with a list of the nodes.
