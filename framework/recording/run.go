@@ -16,6 +16,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/interrupt"
 	"github.com/holdfast-ha/holdfast/framework/judge"
+	"github.com/holdfast-ha/holdfast/framework/load/collect"
 	"github.com/holdfast-ha/holdfast/framework/observe"
 	"github.com/holdfast-ha/holdfast/framework/poll"
 )
@@ -202,9 +203,13 @@ func (s *Session) close(ctx context.Context) error {
 	if s.watcher != nil {
 		errs = append(errs, s.watcher.Stop())
 	}
-	for _, err := range errs {
-		if err != nil {
-			errs = append(errs, s.board.Append(history.Event{T: s.board.Now(), Trouble: &history.Trouble{What: err.Error()}}))
+	for i, err := range errs {
+		if err == nil {
+			continue
+		}
+		errs = append(errs, s.board.Append(history.Event{T: s.board.Now(), Trouble: &history.Trouble{What: err.Error()}}))
+		if errors.Is(err, collect.ErrWorkerGone) { // nothing of holdfast has failed: evidence is missing, and the verdict says which
+			errs[i] = nil
 		}
 	}
 	return errors.Join(append(errs, s.board.Close())...)

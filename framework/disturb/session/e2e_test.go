@@ -292,7 +292,8 @@ func (s *stage) byHook(before []string) {
 	fault := catalogue.NodeKill.Name
 	s.plan(fault)
 	out, code := s.Run(s.As("test", s.file(fault), "--disturb", "--holdfast-image", s.Image, "--seed", seed)...)
-	if code != 0 || !strings.Contains(out, "1 scenario held") {
+	// A kubelet renews its Lease every ten seconds: when the node died may not be known precisely enough for a verdict about requests.
+	if code != 0 && (code != 5 || !strings.Contains(out, "died is known to")) || !strings.Contains(out, "through 1 lost node") {
 		t.Errorf("%s: exit code %d", fault, code)
 	}
 	s.settle(before)
@@ -302,7 +303,10 @@ func (s *stage) byHook(before []string) {
 	cmd, lines := s.inject(fault)
 	s.await(lines, lineFull)
 	kill(cmd)
-	if out, code := s.Run(s.As("heal")...); code != 0 || !strings.Contains(out, "unpause") {
+	if out, code := s.Run(s.As("heal")...); code != 3 || !strings.Contains(out, "add --run-commands") {
+		t.Errorf("%s, killed: heal ran a command that the cluster told it, or does not say how it is run: exit code %d\n%s", fault, code, out)
+	}
+	if out, code := s.Run(s.As("heal", "--run-commands")...); code != 0 {
 		t.Errorf("%s, killed: heal: exit code %d\n%s", fault, code, out)
 	}
 	s.settle(before)

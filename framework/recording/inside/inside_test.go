@@ -2,14 +2,18 @@ package inside
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -26,6 +30,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/load/collect"
 	"github.com/holdfast-ha/holdfast/framework/recording"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 // cluster is a cluster of others in memory, whose pods are all the same real load worker.
@@ -227,5 +232,42 @@ func TestAnotherNamespaceOfTheNameIsLeft(t *testing.T) {
 	}
 	if c.Get("/api/v1/namespaces/shop") == nil {
 		t.Error("a namespace of somebody else was deleted")
+	}
+}
+
+// A load worker that is lost is missing evidence, and no failure of holdfast's: the recording is judged, and its record says what is missing.
+func TestALostWorkerIsMissingEvidence(t *testing.T) {
+	c := newCluster(t)
+	shop := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	t.Cleanup(shop.Close)
+	var gone atomic.Bool
+	worker, err := url.Parse(c.PodURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	through := httputil.NewSingleHostReverseProxy(worker)
+	way := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !gone.Load() {
+			through.ServeHTTP(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusNotFound)
+		_ = json.NewEncoder(w).Encode(apierrors.NewNotFound(corev1.Resource("pods"), "load-0").ErrStatus)
+	}))
+	t.Cleanup(way.Close)
+	c.PodURL = way.URL
+	body := func(context.Context, *recording.Session) error {
+		gone.Store(true)
+		return nil
+	}
+	o := c.options(t, shop.URL)
+	file, err := recording.Record(t.Context(), o, body)
+	if err != nil || file.Outcome != string(verdict.Unknown) {
+		t.Fatalf("%v, %s", err, file.Outcome)
+	}
+	run, err := history.Open(filepath.Join(o.Run.Dir, "record", "shop"))
+	if err != nil || !slices.ContainsFunc(run.Troubles(), func(e history.Event) bool { return strings.Contains(e.Trouble.What, "the load worker is gone") }) {
+		t.Errorf("%v, %d troubles", err, len(run.Troubles()))
 	}
 }
