@@ -5,7 +5,6 @@ import (
 	"flag"
 	"fmt"
 	"io/fs"
-	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -294,8 +293,8 @@ func TestADay(t *testing.T) {
 	c := newChurn()
 	var o Options
 	world := peak(t)
-	KeepSmall(world)
-	t.Cleanup(func() { debug.SetMemoryLimit(math.MaxInt64) })
+	KeepSmall()
+	t.Cleanup(func() { debug.SetGCPercent(100) })
 	synctest.Test(t, func(t *testing.T) {
 		staging := newStaging(t)
 		o, _ = staging.options(t)
@@ -328,7 +327,6 @@ func TestADay(t *testing.T) {
 	recording := peak(t)
 	*c = churn{told: c.told} // from here on the process is as a recorder's is
 	debug.FreeOSMemory()
-	KeepSmall(0)
 	peak(t)
 	run, err := history.Open(filepath.Join(o.Run.Dir, o.Run.Scenario))
 	if err != nil || run.Incomplete != "" {

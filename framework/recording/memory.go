@@ -5,14 +5,14 @@ import (
 	"runtime/debug"
 )
 
-// memoryAim is what a recorder is to keep to, without the pages of its program, which are some 60 MB. The recorder of a day of 150 nodes and 3,000
-// pods needs less, if what it does not need any more is collected in time.
-const memoryAim = 200 << 20
+// collectAfter is by how many percent the memory of a recorder may grow before what it does not need any more is collected. Go's default is 100. A limit
+// in bytes would keep the collector busy all the time on a cluster that needs more.
+const collectAfter = 30
 
-// KeepSmall has the garbage collector keep the process small, because a recorder runs for days beside other programs: without that, the memory doubles
-// before anything is collected. Who sets GOMEMLIMIT knows better. Besides is what the process has that is not the recorder's, in bytes.
-func KeepSmall(besides int64) {
-	if os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(memoryAim + besides)
+// KeepSmall has the garbage collector keep this process small, because a recorder runs for days beside other programs. Who sets GOGC or GOMEMLIMIT
+// knows better.
+func KeepSmall() {
+	if os.Getenv("GOGC") == "" && os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetGCPercent(collectAfter)
 	}
 }

@@ -102,7 +102,7 @@ func Command(version string, report Report) *cobra.Command {
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			recording.KeepSmall(0)
+			recording.KeepSmall()
 			if f.resume != "" {
 				return f.goOn(cmd, version, args, report)
 			}
