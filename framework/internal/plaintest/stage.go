@@ -1,6 +1,6 @@
 //go:build e2e
 
-// Package plaintest is what the tests of clusters that holdfast did not make have in common: such a cluster with an application of somebody else's, and
+// Package plaintest is what the tests of clusters that holdfast did not make have in common: such a cluster with an application, and
 // a user with few rights, who runs holdfast's commands.
 package plaintest
 
