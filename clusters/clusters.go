@@ -55,11 +55,19 @@ type Role string
 
 // The roles. The load workers run on the LoadNode, and so does the gateway where a scenario has one. No fault touches the
 // LoadNode.
+//
+// A Simulated node has no machine: something else keeps its lease and reports its pods ready. To the control plane it is a node like
+// any other, so placement, budgets, drains and its loss are real. Nothing runs on it: no pod answers a request, and what a kubelet or a
+// kernel does cannot be seen there. Its taint keeps all pods away that do not ask for it.
 const (
 	ControlPlane Role = "control-plane"
 	LoadNode     Role = "load"
 	Worker       Role = "worker"
+	Simulated    Role = "simulated"
 )
+
+// ErrSimulated is returned for an action on a simulated node that needs a machine.
+var ErrSimulated = errors.New("a simulated node has no machine")
 
 // Node is one machine of a cluster. An action on a node returns only after its effect was seen by a witness other than the
 // component that performed it.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -58,7 +59,18 @@ type Spec struct {
 	LoadOnWorkers int `json:"loadOnWorkers,omitempty"`
 	// Egress keeps the nodes' default route. Off by default: nothing in the cluster can reach anything outside this machine.
 	Egress bool `json:"egress,omitempty"`
+	// SimulatedNodes is how many nodes without a machine the cluster has beside its real ones, dealt to SimulatedZones in turn. The
+	// control plane cannot tell them from others: see Simulated.
+	SimulatedNodes int `json:"simulatedNodes,omitempty"`
 }
+
+// MostSimulatedNodes is the largest number of simulated nodes: what the pod network has address ranges for, and more than Kubernetes
+// supports in a cluster.
+const MostSimulatedNodes = 10000
+
+// SimulatedZones are the values of the zone label of simulated nodes. No real worker is in one of them, so that the outage of a simulated
+// zone touches no real node.
+func SimulatedZones() []string { return []string{"sim-a", "sim-b", "sim-c"} }
 
 // ProfileName names a set of timings.
 type ProfileName string
@@ -150,6 +162,10 @@ func (s Spec) Validate() error {
 		return fmt.Errorf("workers per zone %d: must be at least 1", s.WorkersPerZone)
 	case s.LoadOnWorkers < 0 || s.LoadOnWorkers > len(s.Zones)*s.WithDefaults().WorkersPerZone:
 		return fmt.Errorf("load on %d workers: the cluster has %d", s.LoadOnWorkers, len(s.Zones)*s.WithDefaults().WorkersPerZone)
+	case s.SimulatedNodes < 0 || s.SimulatedNodes > MostSimulatedNodes:
+		return fmt.Errorf("simulated nodes %d: want a number from 0 to %d", s.SimulatedNodes, MostSimulatedNodes)
+	case s.SimulatedNodes > 0 && slices.ContainsFunc(s.Zones, func(zone string) bool { return slices.Contains(SimulatedZones(), zone) }):
+		return fmt.Errorf("zones %q: simulated nodes are in the zones %q, and no others may be", s.Zones, SimulatedZones())
 	case s.ControlPlanes < 0:
 		return fmt.Errorf("control planes %d: must be at least 1", s.ControlPlanes)
 	case s.Kubernetes != "" && !versionPattern.MatchString(s.Kubernetes):

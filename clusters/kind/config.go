@@ -3,6 +3,7 @@ package kind
 import (
 	"fmt"
 	"maps"
+	"strconv"
 	"strings"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 // The networks inside every cluster. Each cluster has its own bridge, so all clusters can use the same subnets.
 const (
 	podSubnet     = "10.244.0.0/16"
+	widePodSubnet = "10.128.0.0/9" // each node takes a range of 256 addresses, and the usual subnet has room for 256 nodes
 	serviceSubnet = "10.96.0.0/16"
 	apiServiceIP  = "10.96.0.1"  // kubeadm uses the first address of serviceSubnet
 	dnsServiceIP  = "10.96.0.10" // kubeadm uses the tenth address
@@ -36,7 +38,7 @@ func configure(name string, spec clusters.Spec, on ground) *v1alpha4.Cluster {
 		Name:     inventory.Prefix + name,
 		Networking: v1alpha4.Networking{
 			IPFamily:          v1alpha4.IPv4Family,
-			PodSubnet:         podSubnet,
+			PodSubnet:         podSubnetOf(spec),
 			ServiceSubnet:     serviceSubnet,
 			KubeProxyMode:     v1alpha4.ProxyMode(spec.ProxyMode),
 			DisableDefaultCNI: on.ownNetwork,
@@ -54,6 +56,13 @@ func configure(name string, spec clusters.Spec, on ground) *v1alpha4.Cluster {
 		config.Nodes = append(config.Nodes, node)
 	}
 	return config
+}
+
+func podSubnetOf(spec clusters.Spec) string {
+	if spec.SimulatedNodes > 0 {
+		return widePodSubnet
+	}
+	return podSubnet
 }
 
 func configureNode(m member, on ground) v1alpha4.Node {
@@ -84,42 +93,82 @@ nodeRegistration:
 
 // controlPlanePatch has no apiVersion and writes extraArgs as maps. kind applies such a patch to kubeadm's v1beta3
 // configuration, which uses maps, and converts the maps to lists for v1beta4.
-//
-// Before it starts any controller, the controller manager requests a token for each. With its default limit of 20 requests per
-// second that takes 5 s at every start. Until then it does not sign the cluster-info ConfigMap, which a joining node must read,
-// and kubeadm checks for the signature only every 5 s.
 func controlPlanePatch(spec clusters.Spec) string {
-	timings := spec.Profile.Timings()
 	var text strings.Builder
-	fmt.Fprintf(&text, `kind: ClusterConfiguration
-apiServer:
-  extraArgs:
-    default-not-ready-toleration-seconds: "%[1]d"
-    default-unreachable-toleration-seconds: "%[1]d"
-controllerManager:
-  extraArgs:
-    node-monitor-period: %[2]s
-    node-monitor-grace-period: %[3]s
-    kube-api-qps: "200"
-    kube-api-burst: "400"
-`, int(timings.Toleration/time.Second), timings.NodeMonitorPeriod, timings.NodeMonitorGrace)
-	if spec.ControlPlanes == 1 && !spec.LeaderElection {
-		// No other instance could become leader. Without leader election a restarted component acts at once instead of waiting
-		// for its old lease to expire, and an idle cluster writes two leases less every two seconds.
-		text.WriteString(`    leader-elect: "false"
-scheduler:
-  extraArgs:
-    leader-elect: "false"
-`)
-	}
-	// A killed node is a killed container, and the host keeps the page cache: etcd loses no data by not waiting for the disk,
-	// and a slow disk does not look like a slow cluster.
-	text.WriteString(`etcd:
-  local:
-    extraArgs:
-      unsafe-no-fsync: "true"
-`)
+	text.WriteString("kind: ClusterConfiguration\n")
+	writeArgs(&text, "", "apiServer", apiServerArgs(spec))
+	writeArgs(&text, "", "controllerManager", controllerManagerArgs(spec))
+	writeArgs(&text, "", "scheduler", schedulerArgs(spec))
+	text.WriteString("etcd:\n")
+	writeArgs(&text, "  ", "local", etcdArgs(spec))
 	return text.String()
+}
+
+// arg is a flag of a component of the control plane, without its dashes.
+type arg struct{ name, value string }
+
+// writeArgs writes the flags of a component as a map in YAML. Without flags it writes nothing.
+func writeArgs(text *strings.Builder, indent, component string, args []arg) {
+	if len(args) == 0 {
+		return
+	}
+	fmt.Fprintf(text, "%[1]s%[2]s:\n%[1]s  extraArgs:\n", indent, component)
+	for _, a := range args {
+		fmt.Fprintf(text, "%s    %s: %q\n", indent, a.name, a.value)
+	}
+}
+
+func apiServerArgs(spec clusters.Spec) []arg {
+	toleration := strconv.Itoa(int(spec.Profile.Timings().Toleration / time.Second))
+	return []arg{{"default-not-ready-toleration-seconds", toleration}, {"default-unreachable-toleration-seconds", toleration}}
+}
+
+// controllerManagerArgs raise the limit of requests: before it starts any controller, the controller manager requests a token for each.
+// With its default limit of 20 requests per second that takes 5 s at every start. Until then it does not sign the cluster-info ConfigMap,
+// which a joining node must read, and kubeadm checks for the signature only every 5 s.
+//
+// Where there are simulated nodes, the limit must not be what slows down the creation of their pods, and a lost zone must not be evicted
+// by one node every ten seconds, as by default: of a zone with 1,000 nodes the last would lose its pods after three hours.
+// Source: https://kubernetes.io/docs/concepts/architecture/nodes/#rate-limits-on-eviction
+func controllerManagerArgs(spec clusters.Spec) []arg {
+	timings := spec.Profile.Timings()
+	args := []arg{
+		{"node-monitor-period", timings.NodeMonitorPeriod.String()}, {"node-monitor-grace-period", timings.NodeMonitorGrace.String()},
+	}
+	if spec.SimulatedNodes > 0 {
+		args = append(args, arg{"kube-api-qps", "1000"}, arg{"kube-api-burst", "2000"}, arg{"node-eviction-rate", "10"})
+	} else {
+		args = append(args, arg{"kube-api-qps", "200"}, arg{"kube-api-burst", "400"})
+	}
+	return append(args, loneLeaderArgs(spec)...)
+}
+
+// schedulerArgs raise the scheduler's limit of 50 requests per second where there are simulated nodes: a binding takes two requests, and
+// the limit would be measured in place of the scheduler.
+func schedulerArgs(spec clusters.Spec) (args []arg) {
+	if spec.SimulatedNodes > 0 {
+		args = []arg{{"kube-api-qps", "1000"}, {"kube-api-burst", "2000"}}
+	}
+	return append(args, loneLeaderArgs(spec)...)
+}
+
+// loneLeaderArgs disable leader election where no other instance could become leader. Without it a restarted component acts at once
+// instead of waiting for its old lease to expire, and an idle cluster writes two leases less every two seconds.
+func loneLeaderArgs(spec clusters.Spec) []arg {
+	if spec.ControlPlanes > 1 || spec.LeaderElection {
+		return nil
+	}
+	return []arg{{"leader-elect", "false"}}
+}
+
+// etcdArgs keep etcd from waiting for the disk: a killed node is a killed container, and the host keeps the page cache, so that etcd loses
+// no data, and a slow disk does not look like a slow cluster. 150,000 simulated pods may take more than etcd's default quota of 2 GiB.
+func etcdArgs(spec clusters.Spec) []arg {
+	args := []arg{{"unsafe-no-fsync", "true"}}
+	if spec.SimulatedNodes > 0 {
+		args = append(args, arg{"quota-backend-bytes", strconv.Itoa(8 << 30)})
+	}
+	return args
 }
 
 // failCgroupV1Since is the first minor version whose kubelet knows the field failCgroupV1. Older kubelets refuse it.

@@ -50,6 +50,7 @@ func TestConfigure(t *testing.T) {
 			PerWorker: map[string][]string{"rack": {"r1", "r2", "r3"}, clusters.LabelRegion: {"north", "north", "south", "south"}},
 		}, own},
 		{"one-that-elects.yaml", clusters.Spec{Zones: []string{"a"}, LeaderElection: true}, stock},
+		{"simulated-nodes.yaml", clusters.Spec{Zones: []string{"a"}, SimulatedNodes: 100}, own},
 		{"three-control-planes.yaml", clusters.Spec{Zones: []string{"a"}, ControlPlanes: 3}, stock},
 	} {
 		t.Run(tt.file, func(t *testing.T) {

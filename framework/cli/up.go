@@ -32,7 +32,7 @@ node. The nodes keep no default route, unless --egress is given. Your own kubeco
 A scenario runs on the cluster that it needs, and on no other: without flags, up makes the one that most of them need; --for makes that
 of a scenario. Beside the workers that are asked for, one more carries the load, and no fault touches it.`,
 		Example: "  holdfast up demo && holdfast run --cluster demo chaos/rolling-update\n  holdfast up demo --for chaos/kube-proxy-away\n" +
-			"  holdfast up demo --kubernetes v1.36.3 --timings stock",
+			"  holdfast up demo --kubernetes v1.36.3 --timings stock\n  holdfast up large --zones a --workers-per-zone 2 --simulated-nodes 500",
 		Args: terminal.OneArg,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := checkCluster(spec); err != nil {
@@ -58,6 +58,7 @@ of a scenario. Beside the workers that are asked for, one more carries the load,
 	f.StringVar((*string)(&spec.Profile), "timings", string(selection.Standing.Profile), "lab: a lost node is noticed in seconds; stock: Kubernetes' defaults")
 	f.StringVar((*string)(&spec.ProxyMode), "proxy-mode", string(selection.Standing.ProxyMode), "kube-proxy's mode: nftables, iptables, or ipvs where the kernel has it")
 	f.BoolVar(&spec.LeaderElection, "leader-election", false, "have a lone kube-controller-manager and kube-scheduler elect a leader, as kubeadm does")
+	f.IntVar(&spec.SimulatedNodes, "simulated-nodes", 0, "nodes without a machine beside the real ones; kwok keeps them, and nothing runs on them")
 	f.BoolVar(&spec.Egress, "egress", false, "leave the nodes their default route")
 	return cmd
 }
@@ -110,6 +111,10 @@ func up(cmd *cobra.Command, from, name string, spec clusters.Spec) error {
 // nodesOf counts a cluster's nodes by purpose. The worker that carries the load is additional to the requested workers.
 func nodesOf(c clusters.Cluster) string {
 	spec := c.Spec().WithDefaults()
-	return fmt.Sprintf("%d nodes: %d control plane, %d workers, and one more worker that carries the load",
+	text := fmt.Sprintf("%d nodes: %d control plane, %d workers, and one more worker that carries the load",
 		len(c.Nodes()), spec.ControlPlanes, len(spec.Zones)*spec.WorkersPerZone)
+	if spec.SimulatedNodes > 0 {
+		text += fmt.Sprintf("; %d without a machine", spec.SimulatedNodes)
+	}
+	return text
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters/engine"
 	"github.com/holdfast-ha/holdfast/clusters/kind"
 	"github.com/holdfast-ha/holdfast/clusters/kind/inventory"
+	"github.com/holdfast-ha/holdfast/clusters/kwok"
 	"github.com/holdfast-ha/holdfast/clusters/nodeimage"
 	"github.com/holdfast-ha/holdfast/framework/maintenance"
 	"github.com/holdfast-ha/holdfast/framework/run"
@@ -68,7 +69,10 @@ func Kind(ctx context.Context, out io.Writer, say func(string)) (Provider, error
 		Command: self.CommandLine(), Log: slog.New(steps{slog.Default().Handler(), say}), Image: nodeimage.Options{Progress: nodeimage.ProgressTo(out)},
 	}
 	return Provider{
-		Provider: kind.New(e, options), Engine: e.Name() + " " + e.Version(), Executable: executable,
+		Provider: kwok.Provider{Provider: kind.New(e, options), Compile: func(ctx context.Context) (string, error) {
+			return nodeimage.Compile(ctx, kwok.Program(), options.Image)
+		}},
+		Engine: e.Name() + " " + e.Version(), Executable: executable,
 		Release: func(ctx context.Context, version string) (certificate.Release, error) {
 			return releaseOf(nodeimage.GetRelease(ctx, e, version, options.Image))
 		},
@@ -77,12 +81,18 @@ func Kind(ctx context.Context, out io.Writer, say func(string)) (Provider, error
 			if errors.Is(err, fs.ErrNotExist) {
 				err = fmt.Errorf("%w; 'holdfast up %s' makes it", err, name)
 			}
-			return c, err
+			if err != nil || c.Spec().SimulatedNodes == 0 {
+				return c, err
+			}
+			return kwok.Beside(c)
 		},
 		Facts: func(c clusters.Cluster) run.ClusterFacts {
 			facts := run.ClusterFacts{Provider: "kind", Engine: e.Name() + " " + e.Version(), Kubernetes: c.Spec().Kubernetes}
-			if k, ok := c.(*kind.Cluster); ok {
-				facts.Image, facts.Balancer = k.Image(), k.Balancer()
+			if k, ok := c.(interface{ Image() string }); ok {
+				facts.Image = k.Image()
+			}
+			if k, ok := c.(interface{ Balancer() string }); ok {
+				facts.Balancer = k.Balancer()
 			}
 			return facts
 		},

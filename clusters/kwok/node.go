@@ -1,0 +1,139 @@
+package kwok
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/framework/poll"
+)
+
+// Limits of the loss and the return of a node, beyond the time in which its lease has to be renewed.
+const (
+	silenceLimit = 30 * time.Second
+	returnLimit  = 3 * time.Minute
+)
+
+// Node is a simulated node.
+type Node struct {
+	cluster    *Cluster
+	name, zone string
+}
+
+var _ clusters.Node = (*Node)(nil)
+
+// Name is the name of the node.
+func (n *Node) Name() string { return n.name }
+
+// Role is clusters.Simulated.
+func (n *Node) Role() clusters.Role { return clusters.Simulated }
+
+// Zone is the value of the zone label.
+func (n *Node) Zone() string { return n.zone }
+
+// Kill makes kwok give the node up: its lease is not renewed any more, and nothing becomes of its pods. Kill returns when the renewal that
+// was due has not come.
+func (n *Node) Kill(ctx context.Context) error {
+	if err := n.mark(ctx, nil); err != nil {
+		return fmt.Errorf("kill %s: %w", n.name, err)
+	}
+	limit := silentAfter(n.cluster.timings()) + silenceLimit
+	err := poll.Until(ctx, "its lease to be no longer renewed", limit, func(ctx context.Context) (bool, string, error) {
+		silent, err := n.Silent(ctx)
+		return silent, "its lease was renewed a moment ago", err
+	})
+	if err != nil {
+		return fmt.Errorf("kill %s: %w", n.name, err)
+	}
+	return nil
+}
+
+// Start makes kwok keep the node again, and returns when the node is Ready and its lease has been renewed.
+func (n *Node) Start(ctx context.Context) error {
+	before, err := n.cluster.pulses.of(ctx, n.name)
+	if err != nil {
+		return fmt.Errorf("start %s: %w", n.name, err)
+	}
+	if !before.kept {
+		if err := n.mark(ctx, kubeletOn); err != nil {
+			return fmt.Errorf("start %s: %w", n.name, err)
+		}
+	}
+	err = poll.Until(ctx, "the node to be back", returnLimit, func(ctx context.Context) (bool, string, error) {
+		now, err := n.cluster.pulses.of(ctx, n.name)
+		switch {
+		case err != nil:
+			return false, "", err
+		case !before.kept && !now.lease.After(before.lease):
+			return false, "its lease was not renewed since the start", nil
+		}
+		return now.kept && now.ready, fmt.Sprintf("Ready=%t", now.ready), nil
+	})
+	if err != nil {
+		return fmt.Errorf("start %s: %w", n.name, err)
+	}
+	return nil
+}
+
+// State is Running if kwok is asked to keep the node's lease, and Exited if it is not.
+func (n *Node) State(ctx context.Context) (clusters.NodeState, error) {
+	now, err := n.cluster.pulses.of(ctx, n.name)
+	if err != nil {
+		return "", err
+	}
+	if now.kept {
+		return clusters.Running, nil
+	}
+	return clusters.Exited, nil
+}
+
+// Silent reports whether the node's lease was not renewed when it had to be. The lease is the witness: kwok renews it, and not what asked
+// kwok to stop.
+func (n *Node) Silent(ctx context.Context) (bool, error) {
+	now, err := n.cluster.pulses.of(ctx, n.name)
+	if err != nil {
+		return false, err
+	}
+	return time.Since(now.lease) > silentAfter(n.cluster.timings()), nil
+}
+
+// mark sets the label that makes kwok keep the node, or with nil removes it.
+func (n *Node) mark(ctx context.Context, value any) error {
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"labels": map[string]any{LabelKubelet: value}}})
+	if err != nil {
+		return err
+	}
+	defer n.cluster.pulses.forget()
+	_, err = n.cluster.client.CoreV1().Nodes().Patch(ctx, n.name, types.MergePatchType, patch, metav1.PatchOptions{})
+	return err
+}
+
+// unsupported is the error of what a simulated node cannot do.
+func (n *Node) unsupported(verb string) error {
+	return fmt.Errorf("%s %s: %w", verb, n.name, clusters.ErrSimulated)
+}
+
+// Stop returns clusters.ErrSimulated: there is no kubelet that would shut down gracefully.
+func (n *Node) Stop(context.Context) error { return n.unsupported("stop") }
+
+// Pause returns clusters.ErrSimulated: there is no kernel that would keep connections open.
+func (n *Node) Pause(context.Context) error { return n.unsupported("pause") }
+
+// Resume returns clusters.ErrSimulated.
+func (n *Node) Resume(context.Context) error { return n.unsupported("resume") }
+
+// Exec returns clusters.ErrSimulated.
+func (n *Node) Exec(context.Context, ...string) ([]byte, error) {
+	return nil, n.unsupported("run a command on")
+}
+
+// Feed returns clusters.ErrSimulated.
+func (n *Node) Feed(context.Context, io.Reader, ...string) error {
+	return n.unsupported("run a command on")
+}
