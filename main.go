@@ -18,6 +18,7 @@ import (
 	_ "github.com/holdfast-ha/holdfast/suites/incidents"
 	_ "github.com/holdfast-ha/holdfast/suites/mutants"
 	_ "github.com/holdfast-ha/holdfast/suites/profiles"
+	_ "github.com/holdfast-ha/holdfast/suites/scale"
 	_ "github.com/holdfast-ha/holdfast/suites/upgrade"
 )
 

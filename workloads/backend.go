@@ -31,6 +31,8 @@ type Backend struct {
 	AnyNode bool `json:"anyNode,omitempty"`
 	// NodeSelector restricts the nodes further. OnNode is the node that all replicas go to. PastScheduler sets it as
 	// spec.nodeName, which bypasses the scheduler.
+	// Simulated puts the pods on simulated nodes, where nothing runs: they are ready, and answer no request.
+	Simulated     bool              `json:"simulated,omitempty"`
 	NodeSelector  map[string]string `json:"nodeSelector,omitempty"`
 	OnNode        string            `json:"onNode,omitempty"`
 	PastScheduler bool              `json:"pastScheduler,omitempty"`
@@ -223,6 +225,9 @@ func (b Backend) template(at Place) corev1.PodTemplateSpec {
 	template.Spec.NodeSelector = map[string]string{}
 	if !b.AnyNode {
 		template.Spec.NodeSelector = onRole(roleWorker)
+	}
+	if b.Simulated {
+		template.Spec.NodeSelector, template.Spec.Tolerations = onRole(roleSimulated), simulatedTolerations()
 	}
 	maps.Copy(template.Spec.NodeSelector, b.NodeSelector)
 	switch {

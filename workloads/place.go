@@ -63,6 +63,8 @@ const (
 	labelRole  = "holdfast.dev/role"
 	roleWorker = "worker"
 	roleLoad   = "load"
+
+	roleSimulated = "simulated"
 )
 
 // Port is the port that every server listens on, ServicePort that of its Service.

@@ -142,6 +142,11 @@ func selectorOr(own map[string]string, name string) *metav1.LabelSelector {
 // onRole is the node selector of workers or of the load node.
 func onRole(role string) map[string]string { return map[string]string{labelRole: role} }
 
+// simulatedTolerations let a pod run on simulated nodes.
+func simulatedTolerations() []corev1.Toleration {
+	return []corev1.Toleration{{Key: labelRole, Operator: corev1.TolerationOpEqual, Value: roleSimulated, Effect: corev1.TaintEffectNoSchedule}}
+}
+
 // loadTolerations let a pod run on the load node and keep it there: an API server outage must not cause an eviction that
 // loses evidence.
 func loadTolerations() []corev1.Toleration {

@@ -2,7 +2,6 @@ package kwok
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 
@@ -75,5 +74,5 @@ func createNodes(ctx context.Context, client kubernetes.Interface, spec clusters
 			return nil
 		})
 	}
-	return errors.Join(group.Wait(), context.Cause(ctx))
+	return group.Wait()
 }

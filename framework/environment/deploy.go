@@ -58,6 +58,9 @@ func (env *Environment) createWorkload(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := env.filled(ctx); err != nil {
+		return err
+	}
 	for _, c := range env.Spec.Controllers() {
 		one := TargetFor(target, c)
 		one.Services = env.Spec.Services(c.Name)
@@ -102,6 +105,13 @@ func (env *Environment) wanted(ctx context.Context) ([]workloads.Object, error) 
 		}
 		objects = append(objects, more...)
 	}
+	if env.Spec.Simulated != nil {
+		more, err := env.Spec.Simulated.Fill().Objects(at)
+		if err != nil {
+			return nil, err
+		}
+		objects = append(objects, more...)
+	}
 	if len(env.Spec.Load) > 0 && len(env.loadWorkers().Secrets) == 0 { // or else loadWithSecrets makes them
 		more, err := env.loadWorkers().Objects(at)
 		if err != nil {
@@ -127,7 +137,7 @@ func (env *Environment) wanted(ctx context.Context) ([]workloads.Object, error) 
 func (env *Environment) place(image string) workloads.Place {
 	at := workloads.Place{Namespace: env.namespace, Image: image, Zones: map[string]string{}}
 	for _, n := range env.Cluster.Nodes() {
-		if n.Zone() != "" {
+		if n.Zone() != "" && n.Role() != clusters.Simulated { // nothing on a simulated node asks for its zone
 			at.Zones[n.Name()] = n.Zone()
 		}
 	}

@@ -164,7 +164,7 @@ func (env *Environment) Prepare(ctx context.Context) error {
 // Target is what the scenario's faults may disrupt, after Prepare.
 func (env *Environment) Target() fault.Target {
 	target := env.faultTarget
-	if env.load != nil {
+	if env.load != nil && env.Spec.Simulated == nil { // no client talks to a simulated pod
 		target.Answered = env.answered
 	}
 	return target

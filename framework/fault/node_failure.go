@@ -3,6 +3,7 @@ package fault
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -60,7 +61,7 @@ func (t Target) failNodes(ctx context.Context, by nodeFailure, nodes []clusters.
 		See: func(ctx context.Context) (bool, Observation, error) {
 			active, saw, err := by.allDone(ctx, nodes)
 			if active {
-				saw = node.OfEach(nodes, "the engine says %s "+by.are+", and its kubelet port is silent")
+				saw = by.witnessed(nodes)
 			}
 			return active, Observation{Nodes: node.Names(nodes), Pods: pods, Witness: saw}, err
 		},
@@ -69,13 +70,45 @@ func (t Target) failNodes(ctx context.Context, by nodeFailure, nodes []clusters.
 		Undo: func(ctx context.Context) error {
 			return node.OnEach(nodes, func(n clusters.Node) error { return by.revert(ctx, n) })
 		},
-		Restore: t.restored(settled, node.OfEach(nodes, nodeIsBack)),
-		Until:   "node " + strings.Join(node.Names(nodes), ", ") + " to be " + by.is, Limit: killLimit,
+		Restore: t.restored(settled, back(nodes)),
+		Until:   "node " + named(nodes) + " to be " + by.is, Limit: killLimit,
 	}, nil
 }
 
 // nodeIsBack is what a witness says of a node that was started: Node.Start waits for both.
 const nodeIsBack = "%s is Ready and reaches a Service"
+
+// manyNodes is from how many on nodes are counted, and not named, in a witness's words.
+const manyNodes = 20
+
+// named names nodes, or counts them.
+func named(nodes []clusters.Node) string {
+	if len(nodes) < manyNodes {
+		return strings.Join(node.Names(nodes), ", ")
+	}
+	return fmt.Sprintf("%s and %d others", nodes[0].Name(), len(nodes)-1)
+}
+
+// simulated reports whether nodes are simulated. The nodes of a zone are either all simulated or all real.
+func simulated(nodes []clusters.Node) bool {
+	return slices.ContainsFunc(nodes, func(n clusters.Node) bool { return n.Role() == clusters.Simulated })
+}
+
+// witnessed is what the witnesses of nodes that have failed say. Of a simulated node the lease is the witness.
+func (by nodeFailure) witnessed(nodes []clusters.Node) string {
+	if simulated(nodes) {
+		return "simulated: the leases of " + named(nodes) + " are no longer renewed"
+	}
+	return node.OfEach(nodes, "the engine says %s "+by.are+", and its kubelet port is silent")
+}
+
+// back is what the witnesses of nodes that have come back say.
+func back(nodes []clusters.Node) string {
+	if simulated(nodes) {
+		return "simulated: the leases of " + named(nodes) + " are renewed, and the nodes are Ready"
+	}
+	return node.OfEach(nodes, nodeIsBack)
+}
 
 // revert brings a node back. Unlike Start, Resume does not wait until the node is Ready: Start on a node that runs does.
 func (by nodeFailure) revert(ctx context.Context, n clusters.Node) error {
@@ -106,6 +139,9 @@ func (by nodeFailure) allDone(ctx context.Context, nodes []clusters.Node) (bool,
 			return false, saw, err
 		}
 	}
+	if simulated(nodes) {
+		return true, "the leases of " + named(nodes) + " are not renewed", nil
+	}
 	return true, node.OfEach(nodes, "%s is "+by.is), nil
 }
 
@@ -118,6 +154,9 @@ func (by nodeFailure) done(ctx context.Context, node clusters.Node) (bool, strin
 	silent, err := node.Silent(ctx)
 	if err != nil {
 		return false, "", err
+	}
+	if node.Role() == clusters.Simulated {
+		return state == by.state && silent, fmt.Sprintf("state %s, lease overdue: %t", state, silent), nil
 	}
 	return state == by.state && silent, fmt.Sprintf("state %s, kubelet port silent: %t", state, silent), nil
 }

@@ -26,7 +26,7 @@ func (k NodeKill) String() string {
 
 // Plan implements Fault.
 func (k NodeKill) Plan(ctx context.Context, t Target) (Disruption, error) {
-	node, pods, err := t.oneWorker(ctx, k.Worker)
+	node, pods, err := t.oneNode(ctx, k.Worker)
 	if err != nil {
 		return nil, err
 	}

@@ -87,7 +87,11 @@ func (p Partition) Plan(ctx context.Context, t Target) (Disruption, error) {
 
 func (p Partition) victims(ctx context.Context, t Target) (nodes []clusters.Node, pods []string, err error) {
 	if p.Zone {
-		return ZoneOutage{}.victims(ctx, t)
+		nodes, pods, err := ZoneOutage{}.victims(ctx, t)
+		if err != nil {
+			return nil, nil, err
+		}
+		return nodes, pods, needsMachine(nodes[0])
 	}
 	worker, pods, err := t.oneWorker(ctx, p.Worker)
 	return []clusters.Node{worker}, pods, err

@@ -207,7 +207,7 @@ func (t Target) victims(ctx context.Context, count int) (nodes []clusters.Node, 
 	}
 	var candidates []clusters.Node
 	for _, n := range t.Cluster.Nodes() {
-		if n.Role() == clusters.Worker && len(on[n.Name()]) > 0 {
+		if underTest(n) && len(on[n.Name()]) > 0 {
 			candidates = append(candidates, n)
 		}
 	}
@@ -232,8 +232,13 @@ func (t Target) victims(ctx context.Context, count int) (nodes []clusters.Node, 
 	return nodes, pods, nil
 }
 
-// oneWorker is the n-th worker by name, from 1, or of 0 one that carries pods, and the workload's pods on it.
-func (t Target) oneWorker(ctx context.Context, n int) (clusters.Node, []string, error) {
+// underTest reports whether faults may touch a node.
+func underTest(n clusters.Node) bool {
+	return n.Role() == clusters.Worker || n.Role() == clusters.Simulated
+}
+
+// oneNode is the n-th worker by name, from 1, or of 0 a node that carries pods, and the workload's pods on it.
+func (t Target) oneNode(ctx context.Context, n int) (clusters.Node, []string, error) {
 	if n > 0 {
 		return t.worker(ctx, n)
 	}
@@ -242,6 +247,23 @@ func (t Target) oneWorker(ctx context.Context, n int) (clusters.Node, []string, 
 		return nil, nil, err
 	}
 	return nodes[0], pods, nil
+}
+
+// oneWorker is oneNode for a fault that needs a machine.
+func (t Target) oneWorker(ctx context.Context, n int) (clusters.Node, []string, error) {
+	node, pods, err := t.oneNode(ctx, n)
+	if err != nil {
+		return nil, nil, err
+	}
+	return node, pods, needsMachine(node)
+}
+
+// needsMachine is a NotSupported if a node is simulated: what its kubelet, its kernel or its network would do cannot be seen there.
+func needsMachine(n clusters.Node) error {
+	if n.Role() != clusters.Simulated {
+		return nil
+	}
+	return &NotSupported{What: "a fault of a machine", Why: fmt.Sprintf("%s: %s", n.Name(), clusters.ErrSimulated)}
 }
 
 // worker is the n-th worker by name, from 1, and the workload's pods on it.

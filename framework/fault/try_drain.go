@@ -90,7 +90,7 @@ func (d TryDrain) victim(ctx context.Context, t Target) (clusters.Node, map[stri
 	}
 	var candidates []clusters.Node
 	for _, n := range t.Cluster.Nodes() {
-		if n.Role() == clusters.Worker && slices.ContainsFunc(slices.Collect(maps.Values(on(all, n.Name()))), d.wants) {
+		if underTest(n) && slices.ContainsFunc(slices.Collect(maps.Values(on(all, n.Name()))), d.wants) {
 			candidates = append(candidates, n)
 		}
 	}

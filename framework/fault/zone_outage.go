@@ -10,7 +10,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/fault/node"
 )
 
-// ZoneOutage ends every worker of one zone at the same time, in the way of NodeKill. The zone is one of those that carry
+// ZoneOutage ends every worker, or every simulated node, of one zone at the same time, in the way of NodeKill. The zone is one of those that carry
 // pods of the workload, picked at random. The undo starts the workers again, at the same time too.
 //
 // Kubernetes notices each node's loss as that of any other, but marks the nodes of a zone for eviction one by one, one
@@ -44,7 +44,7 @@ func (ZoneOutage) victims(ctx context.Context, t Target) (nodes []clusters.Node,
 		return nil, nil, err
 	}
 	for _, n := range t.Cluster.Nodes() {
-		if n.Role() == clusters.Worker && n.Zone() == zone {
+		if underTest(n) && n.Zone() == zone {
 			nodes = append(nodes, n)
 		}
 	}

@@ -25,12 +25,14 @@ type Options struct {
 	Kubernetes string
 	Timings    string // for every scenario; empty: the scenario's own
 	ProxyMode  string
-	Workers    int             // load workers of every scenario; 0: as the scenario has it
-	Artifacts  string          // the folder of all runs
-	Seed       uint64          // 0: a new seed
-	Keep       bool            // keep the last cluster
-	KeepLogs   bool            // keep logs also if every promise held
-	Begun      *runfolder.File // the run to continue; nil: a new run
+	Workers    int // load workers of every scenario; 0: as the scenario has it
+	// SimulatedNodes and SimulatedPods are the sizes of scenarios with simulated nodes; 0: as the scenario has it.
+	SimulatedNodes, SimulatedPods int
+	Artifacts                     string          // the folder of all runs
+	Seed                          uint64          // 0: a new seed
+	Keep                          bool            // keep the last cluster
+	KeepLogs                      bool            // keep logs also if every promise held
+	Begun                         *runfolder.File // the run to continue; nil: a new run
 }
 
 // Scenarios returns the scenarios of the incident, the named scenarios, or the scenarios of the scope. told is the incident, if any.
@@ -49,7 +51,10 @@ func (o Options) Scenarios() (chosen []scenario.Spec, told *history.Incident, er
 // Validate checks the version, the timings, the proxy mode and the number of load workers.
 func (o Options) Validate() error {
 	spec := clusters.Spec{Zones: []string{"a"}, Kubernetes: o.Kubernetes, Profile: clusters.ProfileName(o.Timings),
-		ProxyMode: clusters.ProxyMode(o.ProxyMode)}
+		ProxyMode: clusters.ProxyMode(o.ProxyMode), SimulatedNodes: o.SimulatedNodes}
+	if o.SimulatedPods < 0 {
+		return fmt.Errorf("--simulated-pods %d: want a number from 1", o.SimulatedPods)
+	}
 	if o.Cluster != "" && o.Kubernetes != "" {
 		return errors.New("--kubernetes with --cluster: the cluster has a version already")
 	}
@@ -61,7 +66,8 @@ func (o Options) Validate() error {
 
 // On returns those of the chosen scenarios that run on a cluster, and a note on the others; see selection.On.
 func (o Options) On(c clusters.Spec, chosen []scenario.Spec) (fit []scenario.Spec, note string, err error) {
-	need := run.Settings{Kubernetes: o.Kubernetes, Profile: clusters.ProfileName(o.Timings), ProxyMode: clusters.ProxyMode(o.ProxyMode)}.Needs
+	need := run.Settings{Kubernetes: o.Kubernetes, Profile: clusters.ProfileName(o.Timings), ProxyMode: clusters.ProxyMode(o.ProxyMode),
+		SimulatedNodes: o.SimulatedNodes}.Needs
 	named := slices.ContainsFunc(o.Names, func(name string) bool { return !selection.IsPattern(name) })
 	return selection.On(o.Cluster, c, chosen, need, named || o.Incident != "")
 }
@@ -104,6 +110,12 @@ func (o Options) Reproduce(name string, kubernetes string) string {
 	}
 	if o.Workers > 0 {
 		words = append(words, "--load-workers", fmt.Sprint(o.Workers))
+	}
+	if o.SimulatedNodes > 0 {
+		words = append(words, "--simulated-nodes", fmt.Sprint(o.SimulatedNodes))
+	}
+	if o.SimulatedPods > 0 {
+		words = append(words, "--simulated-pods", fmt.Sprint(o.SimulatedPods))
 	}
 	return strings.Join(words, " ")
 }

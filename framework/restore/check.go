@@ -52,6 +52,9 @@ func disturbed(ctx context.Context, n clusters.Node) (string, error) {
 	if state != clusters.Running {
 		return fmt.Sprintf("machine %s is %s", n.Name(), state), nil
 	}
+	if n.Role() == clusters.Simulated { // it keeps nothing
+		return "", nil
+	}
 	undos, err := node.LeftUndos(ctx, n)
 	if err != nil || len(undos) == 0 {
 		return "", err

@@ -17,6 +17,9 @@ import (
 // emptyLimit bounds EmptyNamespace. Measured on two cores: 8 s.
 const emptyLimit = 2 * time.Minute
 
+// perPod is the time that each pod adds to emptyLimit: only simulated nodes have so many pods that it counts.
+const perPod = 20 * time.Millisecond
+
 // EmptyNamespace deletes a namespace and returns when its pods and Services are gone: the next scenario may need their CPU
 // and node ports. It does not wait for the namespace itself, which Kubernetes keeps for at least 5 s. It deletes only the
 // namespace with this UID, and leaves a newer one of the same name alone.
@@ -31,7 +34,12 @@ func EmptyNamespace(ctx context.Context, client kubernetes.Interface, n *corev1.
 	if err != nil {
 		return fmt.Errorf("delete namespace %s: %w", n.Name, err)
 	}
-	return poll.Until(ctx, "namespace "+n.Name+" to be empty", emptyLimit, func(ctx context.Context) (bool, string, error) {
+	_, pods, err := contents(ctx, client, n.Name)
+	if err != nil {
+		return fmt.Errorf("count what is in namespace %s: %w", n.Name, err)
+	}
+	limit := emptyLimit + time.Duration(pods)*perPod
+	return poll.Until(ctx, "namespace "+n.Name+" to be empty", limit, func(ctx context.Context) (bool, string, error) {
 		return deleteContents(ctx, client, n.Name)
 	})
 }

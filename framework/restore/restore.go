@@ -107,6 +107,9 @@ func (h restorer) revive(ctx context.Context, n clusters.Node) error {
 func (h restorer) undo(ctx context.Context, nodes []clusters.Node) error {
 	var errs []error
 	for _, n := range nodes {
+		if n.Role() == clusters.Simulated { // it keeps no undo scripts
+			continue
+		}
 		did, err := node.RunUndos(ctx, n)
 		for _, what := range did {
 			h.say(what)

@@ -67,6 +67,7 @@ type result struct {
 
 // create returns the cluster of a scenario, in the version that the run has.
 func (r *runner) create(ctx context.Context, s *scenario.Spec) (clusters.Cluster, error) {
+	*s = s.Resized(r.settings.SimulatedNodes, r.settings.SimulatedPods)
 	s.Cluster = r.settings.Needs(s.Cluster)
 	if n := r.settings.LoadWorkers; n > 0 {
 		s.LoadWorkers.Count = n

@@ -38,6 +38,8 @@ type Settings struct {
 	ProxyMode  clusters.ProxyMode
 	// LoadWorkers is how many load workers send the load of each scenario; 0 leaves it as the scenario has it.
 	LoadWorkers int
+	// SimulatedNodes and SimulatedPods are the sizes of scenarios with simulated nodes; 0 leaves them as the scenario has them.
+	SimulatedNodes, SimulatedPods int
 	// LeaderElection is clusters.Spec.LeaderElection for every cluster.
 	LeaderElection bool
 	// Open returns a cluster that it creates or finds.
@@ -92,6 +94,9 @@ func (s Settings) Needs(c clusters.Spec) clusters.Spec {
 	}
 	if s.ProxyMode != "" {
 		c.ProxyMode = s.ProxyMode
+	}
+	if s.SimulatedNodes > 0 && c.SimulatedNodes > 0 {
+		c.SimulatedNodes = s.SimulatedNodes
 	}
 	c.LeaderElection = c.LeaderElection || s.LeaderElection
 	return c.WithDefaults()

@@ -165,6 +165,11 @@ func (s Spec) clone() Spec {
 		gateway.Upstreams = slices.Clone(gateway.Upstreams)
 		s.Gateway = &gateway
 	}
+	if s.Simulated != nil {
+		simulated := *s.Simulated
+		simulated.Backend.Spread, simulated.Backend.Affinity = slices.Clone(simulated.Backend.Spread), slices.Clone(simulated.Backend.Affinity)
+		s.Simulated = &simulated
+	}
 	s.Addons = slices.Clone(s.Addons)
 	s.Load, s.Faults, s.Promises = slices.Clone(s.Load), slices.Clone(s.Faults), slices.Clone(s.Promises)
 	return s

@@ -48,11 +48,15 @@ func (s Spec) Services(workload string) []string {
 	return []string{}
 }
 
-// Backends are the backends that a scenario deploys: none if it tests an application, or one, or one for each trial. Trials share nodes and nothing else: each has
+// Backends are the backends that a scenario deploys: none if it tests an application, or one, or one on simulated nodes and one on real
+// ones, or one for each trial. Trials share nodes and nothing else: each has
 // a name of its own, and so a selector of its own.
 func (s Spec) Backends() []workloads.Backend {
 	if s.App != nil {
 		return nil
+	}
+	if s.Simulated != nil {
+		return []workloads.Backend{s.Simulated.backend(), s.Backend}
 	}
 	if s.Trials == 0 {
 		return []workloads.Backend{s.Backend}

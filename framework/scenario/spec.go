@@ -31,6 +31,8 @@ type Spec struct {
 	// Backend is the workload under test. Gateway, if set, is between the load and the backend.
 	Backend workloads.Backend
 	Gateway *workloads.Gateway
+	// Simulated is a second workload, on simulated nodes: the faults are injected into it. nil: the cluster has no such nodes.
+	Simulated *Simulated
 	// App is an application of the user's own in place of Backend and Gateway, and Tested is the name of its workload into which the
 	// faults are injected. The lanes' targets are URLs of its Services.
 	App    *app.App
@@ -203,7 +205,7 @@ func endsAtGateway(l load.Lane) bool {
 
 // validateParts validates the parts of the spec now, and not only when there is a cluster.
 func (s Spec) validateParts() error {
-	if err := s.Cluster.Validate(); err != nil {
+	if err := errors.Join(s.Cluster.Validate(), s.validateSimulated()); err != nil {
 		return err
 	}
 	for _, f := range s.Faults {

@@ -113,6 +113,7 @@ func WithFlags(s scenario.Spec, flags clusters.Spec, given func(flag string) boo
 		"proxy-mode":       func() { spec.ProxyMode = flags.ProxyMode },
 		"leader-election":  func() { spec.LeaderElection = flags.LeaderElection },
 		"egress":           func() { spec.Egress = flags.Egress },
+		"simulated-nodes":  func() { spec.SimulatedNodes = flags.SimulatedNodes },
 	} {
 		if given(flag) {
 			set()

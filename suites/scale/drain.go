@@ -1,0 +1,29 @@
+package scale
+
+import (
+	"time"
+
+	"github.com/holdfast-ha/holdfast/framework/fault"
+	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/scenario"
+)
+
+// Drain empties four nodes at once. Their pods must wait for each other: the budget allows one to be away.
+var Drain = scenario.Describe(scenario.Spec{
+	Name: "scale/drain",
+	Claim: "draining four of 100 simulated nodes at once honours the budget of a workload among 1,000 pods, and is invisible to the clients of a " +
+		"workload beside it",
+	Cluster:   Large,
+	Simulated: among(),
+	Load:      scenario.DefaultLoad,
+	Faults:    []fault.Fault{fault.Drain{Nodes: 4}},
+	Promises: []invariant.Invariant{
+		invariant.BudgetHonoured{AtLeast: replicas - 1, Workload: scenario.SimulatedName},
+		invariant.DrainCompletes{Workload: scenario.SimulatedName},
+		invariant.Placement{Workload: scenario.SimulatedName},
+		invariant.RecoversWithin{Workload: scenario.SimulatedName, Limit: recovery},
+		invariant.NoFailedRequests{},
+	},
+	About: 3 * time.Minute,
+	Full:  true,
+})
