@@ -14,14 +14,18 @@ import (
 	"github.com/holdfast-ha/holdfast/workloads/serve"
 )
 
-// listening waits until every endpoint of the backend answers requests from the load node. Without a readiness probe a pod is an
+// listening waits until every endpoint of the workload that takes the load answers requests from the load node. Without a readiness probe a pod is an
 // endpoint before it listens, and requests that fail for that reason would be attributed to a fault.
 func (env *Environment) listening(ctx context.Context) error {
+	backend := env.backend
+	if env.Spec.Simulated != nil { // nothing listens on simulated nodes, and no request goes there
+		backend = env.Spec.Backend.WithDefaults().Name
+	}
 	list, err := env.client.DiscoveryV1().EndpointSlices(env.namespace).List(ctx, metav1.ListOptions{
-		LabelSelector: discoveryv1.LabelServiceName + "=" + env.backend,
+		LabelSelector: discoveryv1.LabelServiceName + "=" + backend,
 	})
 	if err != nil {
-		return fmt.Errorf("list the endpoints of %s: %w", env.backend, err)
+		return fmt.Errorf("list the endpoints of %s: %w", backend, err)
 	}
 	var addresses []string
 	for _, s := range list.Items {
@@ -34,7 +38,7 @@ func (env *Environment) listening(ctx context.Context) error {
 	slices.Sort(addresses)
 	for _, address := range slices.Compact(addresses) {
 		url := "http://" + net.JoinHostPort(address, strconv.Itoa(workloads.Port)) + serve.HealthPath
-		if err := env.ask(ctx, url, "endpoint "+address+" of "+env.backend+" to answer", anyAnswer); err != nil {
+		if err := env.ask(ctx, url, "endpoint "+address+" of "+backend+" to answer", anyAnswer); err != nil {
 			return err
 		}
 	}

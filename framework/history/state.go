@@ -1,7 +1,7 @@
 package history
 
 import (
-	"cmp"
+	"maps"
 	"slices"
 )
 
@@ -22,6 +22,17 @@ type State struct {
 	Workloads map[Key]Workload
 	Slices    map[Key]Slice
 	Budgets   map[Key]Budget
+
+	chosen  map[string]*chosenPods // by what PodsOf was asked for
+	changes [4]int                 // of nodes, workloads, EndpointSlices and budgets
+}
+
+// Changes is how often the things have changed that a judgement of a workload depends on. While it stays the same, so does the judgement.
+type Changes struct{ Pods, Nodes, Workloads, Slices, Budgets int }
+
+// Changes counts the changes of the pods that match a selector, and of all nodes, workloads, EndpointSlices and budgets.
+func (s *State) Changes(namespace string, selector map[string]string) Changes {
+	return Changes{s.podsOf(namespace, selector).changes, s.changes[0], s.changes[1], s.changes[2], s.changes[3]}
 }
 
 // Key identifies an object within a cluster and a kind.
@@ -34,6 +45,9 @@ func NewState() *State {
 		Slices: make(map[Key]Slice), Budgets: make(map[Key]Budget),
 	}
 }
+
+// NodeChanges counts the changes of all nodes.
+func (s *State) NodeChanges() int { return s.changes[0] }
 
 // StateAt returns the state after all events up to and including t.
 func (r Run) StateAt(t Offset) *State {
@@ -57,13 +71,20 @@ func (s *State) Apply(e Event) {
 			pod.Rules = s.Pods[pod.UID].Rules // only the first event of a pod contains them
 		}
 		set(s.Pods, pod.UID, pod, pod.Change)
+		for _, c := range s.chosen {
+			c.take(pod)
+		}
 	case e.Node != nil:
+		s.changes[0]++
 		set(s.Nodes, e.Node.Name, *e.Node, e.Node.Change)
 	case e.Workload != nil:
+		s.changes[1]++
 		set(s.Workloads, Key{e.Workload.Namespace, e.Workload.Name}, *e.Workload, e.Workload.Change)
 	case e.Slice != nil:
+		s.changes[2]++
 		set(s.Slices, Key{e.Slice.Namespace, e.Slice.Name}, *e.Slice, e.Slice.Change)
 	case e.Budget != nil:
+		s.changes[3]++
 		set(s.Budgets, Key{e.Budget.Namespace, e.Budget.Name}, *e.Budget, e.Budget.Change)
 	}
 }
@@ -86,16 +107,26 @@ func Selects(selector, labels map[string]string) bool {
 	return true
 }
 
-// PodsOf returns the pods of a namespace that match a selector, sorted by name.
+// PodsOf returns the pods of a namespace that match a selector, sorted by name. The first call for a selector looks at all pods, and later
+// ones at those that match: promises ask after each event, and a large cluster has more of both than their product allows.
 func (s *State) PodsOf(namespace string, selector map[string]string) []Pod {
-	var pods []Pod
-	for _, p := range s.Pods {
-		if p.Namespace == namespace && Selects(selector, p.Labels) {
-			pods = append(pods, p)
+	return s.podsOf(namespace, selector).list()
+}
+
+func (s *State) podsOf(namespace string, selector map[string]string) *chosenPods {
+	key := keyOf(namespace, selector)
+	c := s.chosen[key]
+	if c == nil {
+		c = &chosenPods{namespace: namespace, selector: maps.Clone(selector), pods: make(map[string]Pod)}
+		for _, p := range s.Pods {
+			c.take(p)
 		}
+		if s.chosen == nil {
+			s.chosen = make(map[string]*chosenPods)
+		}
+		s.chosen[key] = c
 	}
-	slices.SortFunc(pods, func(a, b Pod) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.UID, b.UID)) })
-	return pods
+	return c
 }
 
 // ReadyPods returns the pods of PodsOf that are ready and not being deleted.

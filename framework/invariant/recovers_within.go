@@ -157,14 +157,21 @@ func followRecovery(f *evidence.Run, key history.Key) (r recovery) {
 	end := f.End()
 	began, over := f.FaultsOn()
 	services := servicesOf(f, key)
+	var done bool
+	var saw string
+	var last history.Changes
 	evidence.Moments(f.Record, func(at history.Offset, s *history.State) {
 		if at >= end {
 			return
 		}
-		if at < began {
-			services.remember(s, key)
+		w := s.Workloads[key]
+		if now := s.Changes(w.Namespace, w.Selector); saw == "" || now != last { // most events are about other workloads
+			last = now
+			if at < began {
+				services.remember(s, key)
+			}
+			done, saw = recoveredNow(s, key, services)
 		}
-		done, saw := recoveredNow(s, key, services)
 		switch {
 		case !done:
 			r.recovered = history.Moment{}

@@ -51,6 +51,8 @@ type Demand struct {
 	Broken   string        // why it cannot be judged; empty: it can be
 	own      bool          // the promise's own, not a budget's
 
+	seen *history.Changes // when it was computed last; nil: never
+
 	asked, tested bool // an eviction under it was requested; it was put to the test: see Ledger.test
 }
 
@@ -100,6 +102,11 @@ func (d *Demand) follow(at history.Offset, s *history.State, b history.Budget) {
 		return
 	}
 	d.Selector = b.Selector
+	now := s.Changes(b.Namespace, b.Selector)
+	if d.seen != nil && *d.seen == now { // most events are about other workloads
+		return
+	}
+	d.seen = &now
 	expected, unclear := expectedPods(s, b)
 	if unclear != "" {
 		d.Broken = unclear
@@ -133,9 +140,15 @@ func (d *Demand) add(p demandPoint) {
 // status. It is unknown whether a workload that selects its pods by more than plain labels owns them.
 func expectedPods(s *history.State, b history.Budget) (expected int, unclear string) {
 	owners := make(map[history.Key]int)
+	may := make(map[history.Key]history.Workload) // few, of a cluster's many
+	for key, w := range s.Workloads {
+		if key.Namespace == b.Namespace && len(w.Selector) > 0 && !exclude(w.Selector, b.Selector) {
+			may[key] = w
+		}
+	}
 	for _, pod := range s.PodsOf(b.Namespace, b.Selector) {
-		for key, w := range s.Workloads {
-			if key.Namespace == b.Namespace && len(w.Selector) > 0 && history.Selects(w.Selector, pod.Labels) {
+		for key, w := range may {
+			if history.Selects(w.Selector, pod.Labels) {
 				if w.SelectsBy != "" {
 					return 0, key.Name + ", which may own its pods, selects them by more than plain labels: " + w.SelectsBy
 				}
@@ -150,6 +163,16 @@ func expectedPods(s *history.State, b history.Budget) (expected int, unclear str
 		expected += replicas
 	}
 	return expected, ""
+}
+
+// exclude reports whether no labels can match both of two selectors.
+func exclude(a, b map[string]string) bool {
+	for name, value := range a {
+		if other, both := b[name]; both && other != value {
+			return true
+		}
+	}
+	return false
 }
 
 // at is the smallest demand between from and to, and its words; -1 if nothing was demanded yet.

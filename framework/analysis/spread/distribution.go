@@ -72,9 +72,12 @@ func FollowDistribution(f *evidence.Run, key history.Key, topology string, waiti
 	settling := evidence.Settler{Key: key, Waiting: waiting}
 	usable := make(map[string]bool)
 	taken := make(map[string]string) // nodes that were unschedulable at some time since the last settled state, and why
+	placer := placer{topology: topology}
 	evidence.Moments(f.Record, func(at history.Offset, s *history.State) {
 		w := s.Workloads[key]
-		noteTaken(s, w, topology, usable, taken)
+		if placer.look(s, w) { // otherwise no node became schedulable or unschedulable
+			noteTaken(s, w, topology, usable, taken)
+		}
 		if at < from || at >= to {
 			return
 		}
@@ -85,7 +88,7 @@ func FollowDistribution(f *evidence.Run, key history.Key, topology string, waiti
 		if l.AtEnd = settling.Both; !ok {
 			return
 		}
-		placed := Place(s, w, evidence.Bound(pods), topology)
+		placed := placer.place(s, w, evidence.Bound(pods))
 		placed.At, placed.waiting, placed.Blind = at, len(pods)-len(evidence.Bound(pods)), f.Blind(at)
 		if last := l.Last(); last != nil && last.Same(placed) {
 			last.Blind = last.Blind && placed.Blind
@@ -127,6 +130,9 @@ func noteTaken(s *history.State, w history.Workload, topology string, usable map
 	}
 }
 
+// simulatedTaint is on each simulated node. Every workload that may go there tolerates it.
+const simulatedTaint = "holdfast.dev/role=simulated:NoSchedule"
+
 // closed is why a node takes no new pods; empty: it takes them.
 func closed(n history.Node) string {
 	switch {
@@ -136,39 +142,14 @@ func closed(n history.Node) string {
 		return "cordoned"
 	}
 	for _, taint := range n.Taints {
+		if taint == simulatedTaint {
+			continue
+		}
 		if strings.HasSuffix(taint, ":NoSchedule") || strings.HasSuffix(taint, ":NoExecute") {
 			return "tainted"
 		}
 	}
 	return ""
-}
-
-// Place counts a workload's pods by domain.
-func Place(s *history.State, w history.Workload, pods []history.Pod, topology string) *Distribution {
-	p := &Distribution{replicas: w.Replicas, Counts: make(map[string]int), Outside: len(pods)}
-	revisions := make(map[string]bool)
-	on := make(map[string]int)
-	for _, pod := range pods {
-		on[pod.Node]++
-		revisions[pod.Labels[revisionLabel]] = true
-	}
-	p.revisions = slices.Sorted(maps.Keys(revisions))
-	for _, name := range slices.Sorted(maps.Keys(s.Nodes)) {
-		n := s.Nodes[name]
-		domain, has := n.Labels[topology]
-		if !has || !history.Selects(w.NodeSelector, n.Labels) {
-			continue
-		}
-		if why := closed(n); why != "" && on[name] == 0 {
-			if why != "tainted" { // such as the control plane, which is always tainted
-				p.excluded = append(p.excluded, name+" ("+why+")")
-			}
-			continue
-		}
-		p.Counts[domain] += on[name]
-		p.Outside -= on[name]
-	}
-	return p
 }
 
 // explain derives a distribution's cause from what changed since the settled state before.

@@ -37,6 +37,7 @@ func (c *SkewChange) worse(allowed int) bool { return c.after > c.before && c.af
 // rollout if the newest pods are of another revision, a scale-down if there were more pods than wanted, and otherwise another client.
 // So a pod of an old revision that another client deletes during a rollout counts as the rollout's.
 type SkewLedger struct {
+	placer   placer
 	facts    *evidence.Run
 	keys     []history.Key
 	topology string
@@ -80,7 +81,7 @@ func FollowSkew(f *evidence.Run, topology string, keys ...history.Key) *SkewLedg
 // NewSkewLedger returns a ledger without entries that can say why a pod left.
 func NewSkewLedger(f *evidence.Run, topology string, keys []history.Key) *SkewLedger {
 	l := &SkewLedger{
-		facts: f, keys: keys, topology: topology, State: history.NewState(), lost: make(map[string]bool), known: make(map[string]bool),
+		facts: f, keys: keys, topology: topology, placer: placer{topology: topology}, State: history.NewState(), lost: make(map[string]bool), known: make(map[string]bool),
 		deleted: controllersDeleted(f.Record), selectors: make(map[history.Key]map[string]string), revisions: make(map[history.Key][]revisionSeen), replicas: make(map[history.Key][]replicasSeen),
 	}
 	if f.Objects == nil {
@@ -151,6 +152,19 @@ func (l *SkewLedger) Of(p history.Pod) (history.Key, bool) {
 	return history.Key{}, false
 }
 
+// owns reports whether one of the workloads owns a pod.
+func (l *SkewLedger) owns(p *history.Pod) bool {
+	if p == nil {
+		return false
+	}
+	for _, key := range l.keys {
+		if w := l.State.Workloads[key]; w.Namespace == p.Namespace && len(w.Selector) > 0 && history.Selects(w.Selector, p.Labels) {
+			return true
+		}
+	}
+	return false
+}
+
 // revisionOf returns the revision of a pod of a Deployment or StatefulSet.
 func revisionOf(p history.Pod) string {
 	return cmp.Or(p.Labels[revisionLabel], p.Labels["controller-revision-hash"])
@@ -205,6 +219,8 @@ func (l *SkewLedger) before(e history.Event) (was beforeEvent) {
 // matters reports whether an event may have changed the skew. Most events do not, and counting takes long.
 func (l *SkewLedger) matters(e history.Event, was beforeEvent) bool {
 	switch {
+	case e.Pod != nil && !l.owns(was.pod) && !l.owns(e.Pod):
+		return false
 	case e.Pod != nil:
 		counted := was.pod != nil && stays(*was.pod)
 		counts := e.Pod.Change != history.Deleted && stays(*e.Pod)
@@ -242,7 +258,7 @@ func (l *SkewLedger) measure() int {
 	if len(pods) == 0 {
 		return 0
 	}
-	return Place(l.State, together, pods, l.topology).Skew()
+	return l.placer.place(l.State, together, pods).Skew()
 }
 
 // noteNode notes why a node is unschedulable.
