@@ -1,0 +1,110 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+
+	"github.com/holdfast-ha/holdfast/framework/provider"
+	"github.com/holdfast-ha/holdfast/framework/scaling"
+)
+
+// constraints binds the same number of pods with each constraint, in several rounds, each in another order, and prints the medians of the
+// rounds with their ratio to none.
+func constraints(ctx context.Context, args []string, out io.Writer) error {
+	flags := flag.NewFlagSet("constraints", flag.ContinueOnError)
+	pods := flags.Int("pods", 90, "pods to bind; with anti-affinity each needs a node of its own")
+	rounds := flags.Int("rounds", 5, "how often each constraint is measured")
+	seed := flags.Uint64("seed", 1, "of the order in each round")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if flags.NArg() != 1 || *pods < 1 || *rounds < 1 {
+		return fmt.Errorf("want the name of one cluster, and at least one pod and one round")
+	}
+	p, err := provider.Kind(ctx, os.Stderr, func(string) {})
+	if err != nil {
+		return err
+	}
+	c, err := p.Open(ctx, flags.Arg(0))
+	if err != nil {
+		return err
+	}
+	if n := c.Spec().SimulatedNodes; *pods > n {
+		return fmt.Errorf("%d pods, and cluster %s has %d simulated nodes: with anti-affinity the rest would stay pending", *pods, c.Name(), n)
+	}
+	random := rand.New(rand.NewPCG(*seed, 0))
+	records, err := os.MkdirTemp("", "scaling-*")
+	if err != nil {
+		return err
+	}
+	found := map[string][]scaling.Binding{}
+	all := scaling.Constraints()
+	for round := range *rounds {
+		for _, i := range random.Perm(len(all)) {
+			b, err := scaling.Bind(ctx, c, all[i], *pods, filepath.Join(records, strconv.Itoa(round)+"-"+strconv.Itoa(i)))
+			if err != nil {
+				return err
+			}
+			found[b.Constraint] = append(found[b.Constraint], b)
+			_, _ = fmt.Fprintf(os.Stderr, "round %d: %s: algorithm %s, attempt %s, sli %s, record %s, %d gaps\n", round+1, b.Constraint, ms(b.Scheduler.Algorithm.Mean()),
+				ms(b.Scheduler.Attempt.Mean()), ms(b.Scheduler.SLI.Mean()), ms(b.Recorded), b.Gaps)
+		}
+	}
+	_, err = fmt.Fprintf(out, "%d simulated nodes, %d pods, %d rounds\n\n%s", c.Spec().SimulatedNodes, *pods, *rounds, comparison(all, found))
+	return err
+}
+
+// figures are what is compared.
+var figures = []struct {
+	name string
+	of   func(scaling.Binding) float64
+}{
+	{"finding a node", func(b scaling.Binding) float64 { return b.Scheduler.Algorithm.Mean() }},
+	{"an attempt", func(b scaling.Binding) float64 { return b.Scheduler.Attempt.Mean() }},
+	{"queue to bound", func(b scaling.Binding) float64 { return b.Scheduler.SLI.Mean() }},
+	{"seen to bound", func(b scaling.Binding) float64 { return b.Recorded }},
+}
+
+// comparison is a table of the medians, each with its ratio to the first constraint.
+func comparison(all []scaling.Constraint, found map[string][]scaling.Binding) string {
+	text := "| constraint |"
+	for _, f := range figures {
+		text += " " + f.name + " |"
+	}
+	text += "\n| --- |"
+	for range figures {
+		text += " --- |"
+	}
+	text += "\n"
+	for _, c := range all {
+		text += "| " + c.Name + " |"
+		for _, f := range figures {
+			now, none := median(found[c.Name], f.of), median(found[all[0].Name], f.of)
+			text += fmt.Sprintf(" %s (%.2f x) |", ms(now), now/none)
+		}
+		text += "\n"
+	}
+	return text
+}
+
+func median(rounds []scaling.Binding, of func(scaling.Binding) float64) float64 {
+	values := make([]float64, len(rounds))
+	for i, b := range rounds {
+		values[i] = of(b)
+	}
+	slices.SortFunc(values, cmp.Compare[float64])
+	if n := len(values); n%2 == 0 {
+		return (values[n/2-1] + values[n/2]) / 2
+	}
+	return values[len(values)/2]
+}
+
+func ms(seconds float64) string { return fmt.Sprintf("%.2f ms", 1000*seconds) }

@@ -1,0 +1,39 @@
+// Command scale measures how costs grow with the size of a cluster.
+//
+//	scale constraints CLUSTER   what constraints cost the scheduler, on a cluster of 'holdfast up --simulated-nodes'
+//	scale size NODES PODS       what a scenario costs on so many simulated nodes and pods: memory, time and disk of the harness
+//	scale table                 the table and the chart of what 'scale size' has measured
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, os.Args[1:], os.Stdout); err != nil {
+		_, _ = fmt.Fprintln(os.Stderr, "scale:", err)
+		os.Exit(1) //nolint:gocritic // the process ends, and with it the signals
+	}
+}
+
+func run(ctx context.Context, args []string, out io.Writer) error {
+	if len(args) == 0 {
+		return errors.New("want constraints, size or table")
+	}
+	switch args[0] {
+	case "constraints":
+		return constraints(ctx, args[1:], out)
+	case "size":
+		return size(ctx, args[1:], out)
+	case "table":
+		return table(args[1:], out)
+	}
+	return fmt.Errorf("%s: want constraints, size or table", args[0])
+}

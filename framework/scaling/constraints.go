@@ -1,0 +1,181 @@
+package scaling
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"k8s.io/client-go/kubernetes"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/observe"
+	"github.com/holdfast-ha/holdfast/framework/poll"
+	"github.com/holdfast-ha/holdfast/framework/restore"
+	"github.com/holdfast-ha/holdfast/workloads"
+)
+
+// Constraint is a way to constrain where pods go.
+type Constraint struct {
+	Name     string
+	Spread   []workloads.Spread
+	Affinity []workloads.Affinity
+}
+
+// Constraints are those that are compared. The first is none: what the scheduler prefers by itself, an even spread over nodes and zones,
+// stays in force for pods of a ReplicaSet.
+//
+// Source: https://kubernetes.io/docs/concepts/scheduling-eviction/topology-spread-constraints/#internal-default-constraints
+func Constraints() []Constraint {
+	soft := func(key string) workloads.Spread {
+		return workloads.Spread{Key: key, Unsatisfiable: workloads.ScheduleAnyway}
+	}
+	hard := func(key string) workloads.Spread { return workloads.Spread{Key: key} }
+	return []Constraint{
+		{Name: "none", Spread: workloads.NoSpread},
+		{Name: "soft spread", Spread: []workloads.Spread{soft(workloads.Zone), soft(workloads.Host)}},
+		{Name: "hard spread", Spread: []workloads.Spread{hard(workloads.Zone)}},
+		{Name: "layered spread", Spread: []workloads.Spread{hard(workloads.Zone), hard(workloads.Host)}},
+		{Name: "anti-affinity", Spread: workloads.NoSpread, Affinity: []workloads.Affinity{{Key: workloads.Host, Away: true}}},
+	}
+}
+
+// Binding is what it took to bind the pods of one Deployment.
+type Binding struct {
+	Constraint string
+	Pods       int
+	Scheduler  Scheduler
+	// Recorded is the mean time from when a pod was seen to exist until it was seen to have a node, in seconds, by a record of the watches.
+	Recorded float64
+	// Gaps is how often a watch may have missed something.
+	Gaps int
+}
+
+// bindLimit bounds the binding of the pods of one Deployment.
+const bindLimit = 15 * time.Minute
+
+// Bind creates a Deployment of pods on simulated nodes, waits until the scheduler has bound all of them, and removes it again. The record is
+// written below dir.
+func Bind(ctx context.Context, c clusters.Cluster, how Constraint, pods int, dir string) (b Binding, err error) {
+	b = Binding{Constraint: how.Name, Pods: pods}
+	client, err := kubernetes.NewForConfig(c.Config())
+	if err != nil {
+		return b, err
+	}
+	name := workloads.NamespacePrefix + "scaling"
+	namespace, err := client.CoreV1().Namespaces().Create(ctx, workloads.Namespace(name), metav1.CreateOptions{})
+	if err != nil {
+		return b, fmt.Errorf("create namespace %s: %w", name, err)
+	}
+	defer func() {
+		if gone := remove(ctx, client, namespace); err == nil {
+			err = gone
+		}
+	}()
+	writer, err := history.Create(dir, history.Header{RunID: filepath.Base(dir), Scenario: "scaling/" + name, Base: time.Now(), Samples: history.SamplesOfItself})
+	if err != nil {
+		return b, err
+	}
+	watcher, err := observe.Start(ctx, client, observe.Scope{Namespaces: []string{name}}, writer)
+	if err != nil {
+		return b, err
+	}
+	before, err := AskScheduler(ctx, c.Nodes()[0])
+	if err == nil {
+		err = bindAll(ctx, client, how, pods, name)
+	}
+	if stopped := watcher.Stop(); err == nil {
+		err = stopped
+	}
+	if closed := writer.Close(); err == nil {
+		err = closed
+	}
+	if err != nil {
+		return b, fmt.Errorf("bind %d pods with %s: %w", pods, how.Name, err)
+	}
+	after, err := AskScheduler(ctx, c.Nodes()[0])
+	if err != nil {
+		return b, err
+	}
+	b.Scheduler = after.Less(before)
+	return b, b.read(dir)
+}
+
+// remove removes a namespace with everything in it, and waits until it is gone: the next one has its name.
+func remove(ctx context.Context, client kubernetes.Interface, n *corev1.Namespace) error {
+	if err := restore.EmptyNamespace(ctx, client, n); err != nil {
+		return err
+	}
+	return poll.Until(ctx, "namespace "+n.Name+" to be gone", bindLimit, func(ctx context.Context) (bool, string, error) {
+		list, err := client.CoreV1().Namespaces().List(ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + n.Name})
+		if err != nil {
+			return false, "", err
+		}
+		return len(list.Items) == 0, "it is still there", nil
+	})
+}
+
+// bindAll creates the Deployment, without a Service or a budget, and waits until every pod has a node.
+func bindAll(ctx context.Context, client kubernetes.Interface, how Constraint, pods int, namespace string) error {
+	backend := workloads.Backend{
+		Name: "scaling", Replicas: int32(pods), Spread: how.Spread, Affinity: how.Affinity, Simulated: true,
+		PreStop: workloads.NoPreStop, Readiness: workloads.NoReadiness, Budget: workloads.NoBudget,
+	}
+	objects, err := backend.Objects(workloads.Place{Namespace: namespace, Image: "simulated:1"})
+	if err != nil {
+		return err
+	}
+	for _, o := range objects {
+		if d, is := o.(*appsv1.Deployment); is {
+			if _, err := client.AppsV1().Deployments(namespace).Create(ctx, d, metav1.CreateOptions{}); err != nil {
+				return fmt.Errorf("create Deployment %s: %w", d.Name, err)
+			}
+		}
+	}
+	return poll.Until(ctx, "every pod to be bound", bindLimit, func(ctx context.Context) (bool, string, error) {
+		list, err := client.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{FieldSelector: "spec.nodeName!=", ResourceVersion: "0"})
+		if err != nil {
+			return false, "", err
+		}
+		return len(list.Items) == pods, fmt.Sprintf("%d of %d are", len(list.Items), pods), nil
+	})
+}
+
+// read takes from the record how soon the pods were bound.
+func (b *Binding) read(dir string) error {
+	run, err := history.Open(dir)
+	if err != nil {
+		return err
+	}
+	if run.Incomplete != "" {
+		return fmt.Errorf("read the record: %s", run.Incomplete)
+	}
+	added, bound := map[string]history.Offset{}, map[string]bool{}
+	var took history.Offset
+	for _, e := range run.Events {
+		if e.Gap != nil {
+			b.Gaps++
+		}
+		p := e.Pod
+		if p == nil || p.Change == history.Deleted {
+			continue
+		}
+		if _, known := added[p.UID]; !known {
+			added[p.UID] = e.T
+		}
+		if p.Node != "" && !bound[p.UID] {
+			bound[p.UID] = true
+			took += e.T - added[p.UID]
+		}
+	}
+	if len(bound) != b.Pods {
+		return fmt.Errorf("read the record: it has %d bindings, and %d pods were bound", len(bound), b.Pods)
+	}
+	b.Recorded = time.Duration(took).Seconds() / float64(len(bound))
+	return nil
+}
