@@ -36,7 +36,8 @@ type Cluster struct {
 	loaded  []clusters.Image
 }
 
-// New is a cluster with the node cp, the load node load, and the spec's workers: wa1 and wa2 are the workers of zone a.
+// New is a cluster with the node cp, the load node load, and the spec's workers: wa1 and wa2 are the workers of zone a. Its simulated nodes are sim1, sim2
+// and so on.
 func New(name string, spec clusters.Spec) *Cluster {
 	c := &Cluster{API: NewAPI(), name: name, spec: spec.WithDefaults()}
 	c.Put(namespacesPath, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: metav1.NamespaceSystem}})
@@ -46,6 +47,10 @@ func New(name string, spec clusters.Spec) *Cluster {
 		for i := range c.spec.WorkersPerZone {
 			c.add("w"+zone+strconv.Itoa(i+1), clusters.Worker, zone)
 		}
+	}
+	for i := range c.spec.SimulatedNodes {
+		zones := clusters.SimulatedZones()
+		c.add("sim"+strconv.Itoa(i+1), clusters.Simulated, zones[i%len(zones)])
 	}
 	return c
 }

@@ -20,6 +20,7 @@ type Cluster struct {
 	*kind.Cluster
 	client kubernetes.Interface
 	pulses *pulses
+	times  clusters.Timings
 	nodes  []clusters.Node
 }
 
@@ -31,7 +32,7 @@ func Beside(c *kind.Cluster) (*Cluster, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open cluster %s: %w", c.Name(), err)
 	}
-	k := &Cluster{Cluster: c, client: client, pulses: &pulses{client: client}}
+	k := &Cluster{Cluster: c, client: client, pulses: &pulses{client: client}, times: c.Spec().Profile.Timings()}
 	for i := range c.Spec().SimulatedNodes {
 		k.nodes = append(k.nodes, &Node{cluster: k, name: nodeName(i), zone: zoneOf(i)})
 	}
@@ -40,8 +41,6 @@ func Beside(c *kind.Cluster) (*Cluster, error) {
 
 // Nodes are the real nodes as of a kind cluster, and then the simulated ones.
 func (c *Cluster) Nodes() []clusters.Node { return slices.Concat(c.Cluster.Nodes(), c.nodes) }
-
-func (c *Cluster) timings() clusters.Timings { return c.Spec().Profile.Timings() }
 
 // readyLimit bounds the time until all simulated nodes are Ready.
 const readyLimit = 10 * time.Minute
@@ -58,7 +57,7 @@ func (c *Cluster) populate(ctx context.Context, program string) error {
 	if err := keepDaemonsAway(ctx, c.client); err != nil {
 		return err
 	}
-	if err := install(ctx, c.Cluster.Nodes()[0], program, c.timings()); err != nil {
+	if err := install(ctx, c.Cluster.Nodes()[0], program, c.times); err != nil {
 		return err
 	}
 	if err := createNodes(ctx, c.client, c.Spec()); err != nil {

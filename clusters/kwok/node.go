@@ -43,7 +43,7 @@ func (n *Node) Kill(ctx context.Context) error {
 	if err := n.mark(ctx, nil); err != nil {
 		return fmt.Errorf("kill %s: %w", n.name, err)
 	}
-	limit := silentAfter(n.cluster.timings()) + silenceLimit
+	limit := silentAfter(n.cluster.times) + silenceLimit
 	err := poll.Until(ctx, "its lease to be no longer renewed", limit, func(ctx context.Context) (bool, string, error) {
 		silent, err := n.Silent(ctx)
 		return silent, "its lease was renewed a moment ago", err
@@ -100,7 +100,7 @@ func (n *Node) Silent(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return time.Since(now.lease) > silentAfter(n.cluster.timings()), nil
+	return time.Since(now.lease) > silentAfter(n.cluster.times), nil
 }
 
 // mark sets the label that makes kwok keep the node, or with nil removes it.

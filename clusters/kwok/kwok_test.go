@@ -1,0 +1,175 @@
+package kwok
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/client-go/kubernetes/fake"
+	k8stesting "k8s.io/client-go/testing"
+
+	"github.com/holdfast-ha/holdfast/clusters"
+)
+
+// A lease that is not renewed must be noticed by us before Kubernetes acts on it, and one that is renewed must never look overdue.
+func TestLeases(t *testing.T) {
+	for profile, want := range map[clusters.ProfileName]time.Duration{clusters.Lab: 12 * time.Second, clusters.Stock: 80 * time.Second} {
+		times := profile.Timings()
+		if got := leaseDuration(times); got != want {
+			t.Errorf("%s: a lease lasts %s, want %s", profile, got, want)
+		}
+		renewal := leaseDuration(times) / renewalsPerLease
+		if 2*renewal > times.NodeMonitorGrace {
+			t.Errorf("%s: one late renewal after %s loses the node, whose grace is %s", profile, renewal, times.NodeMonitorGrace)
+		}
+		if late := silentAfter(times); late <= renewal || late >= times.NodeMonitorGrace {
+			t.Errorf("%s: silent after %s, with a renewal every %s and a grace of %s", profile, late, renewal, times.NodeMonitorGrace)
+		}
+	}
+}
+
+func TestUnit(t *testing.T) {
+	const want = "ExecStart=/usr/local/bin/kwok --v WARN --config /etc/holdfast/kwok.yaml --kubeconfig /etc/kubernetes/admin.conf " +
+		"--manage-nodes-with-label-selector holdfast.dev/kubelet=kwok --node-lease-duration-seconds 12\nRestart=always\n"
+	if got := string(unit(clusters.Lab.Timings())); !strings.Contains(got, want) {
+		t.Errorf("got\n%swant in it\n%s", got, want)
+	}
+}
+
+// kwok ignores a document that it cannot read. Each must be what it is meant to be.
+func TestStages(t *testing.T) {
+	var names []string
+	documents := utilyaml.NewYAMLOrJSONDecoder(bytes.NewReader(stages), 4096)
+	for {
+		var d struct {
+			Kind     string
+			Metadata metav1.ObjectMeta
+			Options  map[string]any
+			Spec     struct {
+				ResourceRef struct{ Kind string }
+				Next        map[string]any
+			}
+		}
+		if err := documents.Decode(&d); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		if d.Kind == "KwokConfiguration" {
+			if n, _ := d.Options["podsOnNodeSyncParallelism"].(float64); n < 2 {
+				t.Errorf("%v workers look at the pods of nodes that come back, want more than one", d.Options["podsOnNodeSyncParallelism"])
+			}
+			continue
+		}
+		if d.Kind != "Stage" || len(d.Spec.Next) != 1 {
+			t.Errorf("%s %s has %d effects, want a Stage with one", d.Kind, d.Metadata.Name, len(d.Spec.Next))
+		}
+		names = append(names, d.Spec.ResourceRef.Kind+" "+d.Metadata.Name)
+	}
+	if want := []string{"Node node-ready", "Pod pod-ready", "Pod pod-back", "Pod pod-ends"}; !slices.Equal(names, want) {
+		t.Errorf("got %q, want %q", names, want)
+	}
+}
+
+func TestObject(t *testing.T) {
+	n := object(4, clusters.Spec{Kubernetes: "v1.37.0", PerWorker: map[string][]string{"rack": {"r1", "r2"}}})
+	want := map[string]string{
+		clusters.LabelRole: "simulated", clusters.LabelZone: "sim-b", LabelKubelet: "kwok", corev1.LabelHostname: "sim-00004", corev1.LabelOSStable: "linux", "rack": "r1",
+	}
+	for key, value := range want {
+		if n.Labels[key] != value {
+			t.Errorf("label %s is %q, want %q", key, n.Labels[key], value)
+		}
+	}
+	if len(n.Spec.Taints) != 1 || n.Spec.Taints[0].ToString() != "holdfast.dev/role=simulated:NoSchedule" || n.Status.NodeInfo.KubeletVersion != "v1.37.0" {
+		t.Errorf("taints %v, kubelet %s", n.Spec.Taints, n.Status.NodeInfo.KubeletVersion)
+	}
+	if len(n.Status.Addresses) > 0 {
+		t.Errorf("addresses %v: the pod network of real nodes would get a route to it", n.Status.Addresses)
+	}
+}
+
+// simulation is a cluster with one simulated node, and in place of kwok what renews its lease and reports it Ready.
+func simulation(t *testing.T, works bool) *Node {
+	t.Helper()
+	node, lease := object(0, clusters.Spec{}), &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: nodeName(0), Namespace: corev1.NamespaceNodeLease}}
+	node.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}
+	lease.Spec.RenewTime = &metav1.MicroTime{Time: time.Now()}
+	client := fake.NewClientset(node, lease)
+	c := &Cluster{client: client, pulses: &pulses{client: client}, times: clusters.Lab.Timings()}
+	c.nodes = []clusters.Node{&Node{cluster: c, name: nodeName(0), zone: zoneOf(0)}}
+	client.PrependReactor("list", "leases", func(k8stesting.Action) (bool, runtime.Object, error) {
+		kept, err := client.Tracker().Get(corev1.SchemeGroupVersion.WithResource("nodes"), "", nodeName(0))
+		if err != nil {
+			return true, nil, err
+		}
+		if works && kept.(*corev1.Node).Labels[LabelKubelet] == kubeletOn {
+			lease.Spec.RenewTime = &metav1.MicroTime{Time: time.Now()}
+		}
+		return true, &coordinationv1.LeaseList{Items: []coordinationv1.Lease{*lease}}, nil
+	})
+	return c.nodes[0].(*Node)
+}
+
+// A node that is killed is lost once its lease is overdue, and not before.
+func TestKilledAndStarted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := simulation(t, true)
+		began := time.Now()
+		if err := n.Kill(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(began); took < silentAfter(n.cluster.times) {
+			t.Errorf("it was dead after %s, and its lease was overdue only after %s", took, silentAfter(n.cluster.times))
+		}
+		if state, err := n.State(t.Context()); err != nil || state != clusters.Exited {
+			t.Errorf("state %s, %v", state, err)
+		}
+		if err := n.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		state, err := n.State(t.Context())
+		silent, also := n.Silent(t.Context())
+		if err != nil || also != nil || state != clusters.Running || silent {
+			t.Errorf("state %s, silent %t, %v, %v", state, silent, err, also)
+		}
+	})
+}
+
+// Without kwok, a node does not come back, whatever its labels say.
+func TestNothingRenews(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := simulation(t, false)
+		if err := n.Kill(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		err := n.Start(t.Context())
+		if err == nil || !strings.Contains(err.Error(), "its lease was not renewed since the start") {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
+func TestWhatNeedsAMachine(t *testing.T) {
+	n := simulation(t, true)
+	for name, do := range map[string]func(context.Context) error{
+		"stop": n.Stop, "pause": n.Pause, "resume": n.Resume,
+		"exec": func(ctx context.Context) error { _, err := n.Exec(ctx, "true"); return err },
+		"feed": func(ctx context.Context) error { return n.Feed(ctx, strings.NewReader(""), "true") },
+	} {
+		if err := do(t.Context()); !errors.Is(err, clusters.ErrSimulated) {
+			t.Errorf("%s: %v, want %v", name, err, clusters.ErrSimulated)
+		}
+	}
+}

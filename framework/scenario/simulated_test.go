@@ -1,0 +1,60 @@
+package scenario
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/framework/fault"
+	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/workloads"
+)
+
+func beside() Spec {
+	return Spec{
+		Name: "scale/some", Claim: "it holds", Cluster: clusters.Spec{Zones: []string{"a"}, SimulatedNodes: 10},
+		Simulated: &Simulated{Backend: workloads.Backend{Replicas: 20}, Pods: 1100}, Load: DefaultLoad,
+		Faults: []fault.Fault{fault.Drain{}}, Promises: []invariant.Invariant{invariant.NoFailedRequests{}},
+	}
+}
+
+func TestSimulatedIsFaultsTarget(t *testing.T) {
+	s := beside()
+	if err := s.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	all := s.Controllers()
+	if len(all) != 2 || all[0].Name != SimulatedName || all[1].Name != "backend" {
+		t.Errorf("controllers %+v: want the simulated one first, because faults are injected into it", all)
+	}
+	if fill := s.Simulated.Fill(); fill.Pods != 1080 || fill.Deployments() != 3 {
+		t.Errorf("filled with %d pods in %d Deployments", fill.Pods, fill.Deployments())
+	}
+	larger := s.Resized(50, 5000)
+	if larger.Cluster.SimulatedNodes != 50 || larger.Simulated.Pods != 5000 || s.Simulated.Pods != 1100 {
+		t.Errorf("resized: %d nodes, %d pods, and the original has %d", larger.Cluster.SimulatedNodes, larger.Simulated.Pods, s.Simulated.Pods)
+	}
+	if few := s.Resized(0, 5); few.Simulated.Fill().Pods != 0 || few.Cluster.SimulatedNodes != 10 {
+		t.Errorf("fewer pods than the workload has: %+v", few.Simulated.Fill())
+	}
+}
+
+// Nothing runs on a simulated node. What would be judged there all the same is refused.
+func TestSimulatedRefusals(t *testing.T) {
+	for want, spoil := range map[string]func(*Spec){
+		"simulated nodes, and no workload on them":             func(s *Spec) { s.Simulated = nil },
+		"and its cluster has none":                             func(s *Spec) { s.Cluster.SimulatedNodes = 0 },
+		"where nothing answers a request, and takes the load":  func(s *Spec) { s.Backend.Simulated = true },
+		"where nothing answers a request: say so in Simulated": func(s *Spec) { s.Simulated, s.Cluster.SimulatedNodes, s.Backend.Simulated = nil, 0, true },
+		"there are no trials, pinned pods or applications":     func(s *Spec) { s.PinTo = 1 },
+		"-1 pods on simulated nodes":                           func(s *Spec) { s.Simulated.Pods = -1 },
+		"simulated nodes are in the zones":                     func(s *Spec) { s.Cluster.Zones = []string{"sim-a"} },
+		"simulated nodes 10001: want a number from 0 to 10000": func(s *Spec) { s.Cluster.SimulatedNodes = 10001 },
+	} {
+		s := beside()
+		spoil(&s)
+		if err := s.Validate(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}
