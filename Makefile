@@ -51,6 +51,17 @@ fuzz-scheduler: ## Compare our placement rules with kube-scheduler's own on N=10
 	cd framework/invariant/schedulercheck && go vet . && \
 	go test -count 1 -timeout 2h -v . -args -clusters $(or $(N),100000) -seed $(or $(SEED),1)
 
+.PHONY: scale
+scale: build ## Run scale/rollout on NODES=500 simulated nodes with PODS=10000 pods, and add what it took to suites/scale/measured.jsonl (real)
+	go run ./framework/internal/scale size --scenario $(or $(SCENARIO),scale/rollout) --timings $(or $(TIMINGS),lab) $(or $(NODES),500) $(or $(PODS),10000)
+	go run ./framework/internal/scale table
+
+.PHONY: scale-constraints
+scale-constraints: build ## Measure what constraints cost the scheduler on NODES=100 simulated nodes, with ROUNDS=5 (real)
+	set -euo pipefail; trap 'bin/holdfast down constraints' EXIT; \
+	bin/holdfast up constraints --zones a --workers-per-zone 2 --simulated-nodes $(or $(NODES),100); \
+	go run ./framework/internal/scale constraints --rounds $(or $(ROUNDS),5) --pods $(or $(PODS),90) constraints
+
 .PHONY: adversary
 adversary: ## Attack real records: evidence removed at random 10,000 times, damage planted 1,000 times each (some minutes)
 	go test -count 1 -timeout 1h ./framework/invariant -run '^(TestAttacks|TestWithoutItsEvidenceNothingIsHeld|TestDamageIsNeverHeld)$$' -v -adversary

@@ -32,6 +32,23 @@ const (
 // nodeName is short, because each record of a pod contains it.
 func nodeName(i int) string { return fmt.Sprintf("sim-%05d", i) }
 
+// IsNode reports whether a name is that of a simulated node.
+func IsNode(name string) bool {
+	i := -1
+	_, err := fmt.Sscanf(name, "sim-%d", &i)
+	return err == nil && i >= 0 && name == nodeName(i)
+}
+
+// Later is the name of the node that comes so many after a simulated node. Another name stays as it is.
+func Later(name string, by int) string {
+	if !IsNode(name) {
+		return name
+	}
+	var i int
+	_, _ = fmt.Sscanf(name, "sim-%d", &i) // as IsNode has seen
+	return nodeName(i + by)
+}
+
 // zoneOf is the zone of the i-th node, from 0.
 func zoneOf(i int) string { return clusters.SimulatedZones()[i%len(clusters.SimulatedZones())] }
 

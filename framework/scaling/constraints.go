@@ -54,6 +54,8 @@ type Binding struct {
 	Recorded float64
 	// Gaps is how often a watch may have missed something.
 	Gaps int
+	// Replaced is how many pods were bound in place of others that ended meanwhile, on nodes that were lost.
+	Replaced int
 }
 
 // bindLimit bounds the binding of the pods of one Deployment.
@@ -173,9 +175,10 @@ func (b *Binding) read(dir string) error {
 			took += e.T - added[p.UID]
 		}
 	}
-	if len(bound) != b.Pods {
+	if len(bound) < b.Pods {
 		return fmt.Errorf("read the record: it has %d bindings, and %d pods were bound", len(bound), b.Pods)
 	}
+	b.Replaced = len(bound) - b.Pods
 	b.Recorded = time.Duration(took).Seconds() / float64(len(bound))
 	return nil
 }

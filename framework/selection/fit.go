@@ -33,6 +33,7 @@ func UpCommand(name string, s scenario.Spec, need clusters.Spec) string {
 	flag(need.ProxyMode != base.ProxyMode, "--proxy-mode %s", need.ProxyMode)
 	flag(need.LeaderElection != base.LeaderElection, "--leader-election=%t", need.LeaderElection)
 	flag(need.Egress != base.Egress, "--egress=%t", need.Egress)
+	flag(need.SimulatedNodes != base.SimulatedNodes, "--simulated-nodes %d", need.SimulatedNodes)
 	return strings.Join(words, " ")
 }
 

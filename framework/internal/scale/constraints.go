@@ -54,8 +54,8 @@ func constraints(ctx context.Context, args []string, out io.Writer) error {
 				return err
 			}
 			found[b.Constraint] = append(found[b.Constraint], b)
-			_, _ = fmt.Fprintf(os.Stderr, "round %d: %s: algorithm %s, attempt %s, sli %s, record %s, %d gaps\n", round+1, b.Constraint, ms(b.Scheduler.Algorithm.Mean()),
-				ms(b.Scheduler.Attempt.Mean()), ms(b.Scheduler.SLI.Mean()), ms(b.Recorded), b.Gaps)
+			_, _ = fmt.Fprintf(os.Stderr, "round %d: %s: algorithm %s, attempt %s, sli %s, record %s, %d gaps, %d pods replaced\n", round+1, b.Constraint, ms(b.Scheduler.Algorithm.Mean()),
+				ms(b.Scheduler.Attempt.Mean()), ms(b.Scheduler.SLI.Mean()), ms(b.Recorded), b.Gaps, b.Replaced)
 		}
 	}
 	_, err = fmt.Fprintf(out, "%d simulated nodes, %d pods, %d rounds\n\n%s", c.Spec().SimulatedNodes, *pods, *rounds, comparison(all, found))

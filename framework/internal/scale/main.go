@@ -2,7 +2,8 @@
 //
 //	scale constraints CLUSTER   what constraints cost the scheduler, on a cluster of 'holdfast up --simulated-nodes'
 //	scale size NODES PODS       what a scenario costs on so many simulated nodes and pods: memory, time and disk of the harness
-//	scale table                 the table and the chart of what 'scale size' has measured
+//	scale table                 the table of what 'scale size' has measured
+//	scale grow RECORD N P NEW   a record with N times its nodes and P times its pods, to measure what judging costs
 package main
 
 import (
@@ -25,15 +26,17 @@ func main() {
 
 func run(ctx context.Context, args []string, out io.Writer) error {
 	if len(args) == 0 {
-		return errors.New("want constraints, size or table")
+		return errors.New("want constraints, size, grow or table")
 	}
 	switch args[0] {
 	case "constraints":
 		return constraints(ctx, args[1:], out)
 	case "size":
 		return size(ctx, args[1:], out)
+	case "grow":
+		return grow(args[1:])
 	case "table":
 		return table(args[1:], out)
 	}
-	return fmt.Errorf("%s: want constraints, size or table", args[0])
+	return fmt.Errorf("%s: want constraints, size, grow or table", args[0])
 }
