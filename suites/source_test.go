@@ -220,7 +220,7 @@ func TestMutantsOfRequestsNameTheirCause(t *testing.T) {
 // practices are what a mutant can take away. A fault that fixes or rejects a workload is also a practice; a fault that disturbs
 // it is not.
 func practices(s scenario.Spec) []any {
-	all := []any{s.Backend, s.Gateway, s.Addons, s.PinTo, s.NodePorts, s.LoadWorkers.CPU, s.Cluster.ControlPlanes}
+	all := []any{s.Backend, s.Simulated, s.Gateway, s.Addons, s.PinTo, s.NodePorts, s.LoadWorkers.CPU, s.Cluster.ControlPlanes}
 	for _, f := range s.Faults {
 		switch f.(type) {
 		case manifests.ApplyAuditFixes, manifests.ApplyPolicy:

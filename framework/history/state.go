@@ -1,8 +1,12 @@
 package history
 
 import (
+	"cmp"
+	"fmt"
 	"maps"
 	"slices"
+
+	"github.com/holdfast-ha/holdfast/framework/history/chosen"
 )
 
 // State is the last known state of the cluster. To replay a run, apply its events one by one; before Apply, the state is
@@ -23,8 +27,8 @@ type State struct {
 	Slices    map[Key]Slice
 	Budgets   map[Key]Budget
 
-	chosen  map[string]*chosenPods // by what PodsOf was asked for
-	changes [4]int                 // of nodes, workloads, EndpointSlices and budgets
+	chosen  map[string]*chosen.Set[Pod] // by what PodsOf was asked for
+	changes [4]int                      // of nodes, workloads, EndpointSlices and budgets
 }
 
 // Changes is how often the things have changed that a judgement of a workload depends on. While it stays the same, so does the judgement.
@@ -32,7 +36,7 @@ type Changes struct{ Pods, Nodes, Workloads, Slices, Budgets int }
 
 // Changes counts the changes of the pods that match a selector, and of all nodes, workloads, EndpointSlices and budgets.
 func (s *State) Changes(namespace string, selector map[string]string) Changes {
-	return Changes{s.podsOf(namespace, selector).changes, s.changes[0], s.changes[1], s.changes[2], s.changes[3]}
+	return Changes{s.podsOf(namespace, selector).Changes(), s.changes[0], s.changes[1], s.changes[2], s.changes[3]}
 }
 
 // Key identifies an object within a cluster and a kind.
@@ -72,7 +76,7 @@ func (s *State) Apply(e Event) {
 		}
 		set(s.Pods, pod.UID, pod, pod.Change)
 		for _, c := range s.chosen {
-			c.take(pod)
+			c.Take(pod.UID, pod, pod.Change == Deleted)
 		}
 	case e.Node != nil:
 		s.changes[0]++
@@ -110,19 +114,22 @@ func Selects(selector, labels map[string]string) bool {
 // PodsOf returns the pods of a namespace that match a selector, sorted by name. The first call for a selector looks at all pods, and later
 // ones at those that match: promises ask after each event, and a large cluster has more of both than their product allows.
 func (s *State) PodsOf(namespace string, selector map[string]string) []Pod {
-	return s.podsOf(namespace, selector).list()
+	return s.podsOf(namespace, selector).List()
 }
 
-func (s *State) podsOf(namespace string, selector map[string]string) *chosenPods {
-	key := keyOf(namespace, selector)
+func (s *State) podsOf(namespace string, selector map[string]string) *chosen.Set[Pod] {
+	key := fmt.Sprintf("%s %q", namespace, selector) // a map is written in the order of its keys
 	c := s.chosen[key]
 	if c == nil {
-		c = &chosenPods{namespace: namespace, selector: maps.Clone(selector), pods: make(map[string]Pod)}
-		for _, p := range s.Pods {
-			c.take(p)
+		labels := maps.Clone(selector)
+		c = chosen.New(func(p Pod) bool { return p.Namespace == namespace && Selects(labels, p.Labels) }, func(a, b Pod) int {
+			return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.UID, b.UID))
+		})
+		for uid, p := range s.Pods {
+			c.Take(uid, p, false)
 		}
 		if s.chosen == nil {
-			s.chosen = make(map[string]*chosenPods)
+			s.chosen = make(map[string]*chosen.Set[Pod])
 		}
 		s.chosen[key] = c
 	}
