@@ -28,7 +28,7 @@ type State struct {
 	Budgets   map[Key]Budget
 
 	chosen  map[string]*chosen.Set[Pod] // by what PodsOf was asked for
-	changes [4]int                      // of nodes, workloads, EndpointSlices and budgets
+	changes Changes                     // without those of pods
 }
 
 // Changes is how often the things have changed that a judgement of a workload depends on. While it stays the same, so does the judgement.
@@ -36,7 +36,9 @@ type Changes struct{ Pods, Nodes, Workloads, Slices, Budgets int }
 
 // Changes counts the changes of the pods that match a selector, and of all nodes, workloads, EndpointSlices and budgets.
 func (s *State) Changes(namespace string, selector map[string]string) Changes {
-	return Changes{s.podsOf(namespace, selector).Changes(), s.changes[0], s.changes[1], s.changes[2], s.changes[3]}
+	c := s.changes
+	c.Pods = s.podsOf(namespace, selector).Changes()
+	return c
 }
 
 // Key identifies an object within a cluster and a kind.
@@ -46,12 +48,12 @@ type Key struct{ Namespace, Name string }
 func NewState() *State {
 	return &State{
 		Pods: make(map[string]Pod), Nodes: make(map[string]Node), Workloads: make(map[Key]Workload),
-		Slices: make(map[Key]Slice), Budgets: make(map[Key]Budget),
+		Slices: make(map[Key]Slice), Budgets: make(map[Key]Budget), chosen: make(map[string]*chosen.Set[Pod]),
 	}
 }
 
 // NodeChanges counts the changes of all nodes.
-func (s *State) NodeChanges() int { return s.changes[0] }
+func (s *State) NodeChanges() int { return s.changes.Nodes }
 
 // StateAt returns the state after all events up to and including t.
 func (r Run) StateAt(t Offset) *State {
@@ -79,16 +81,16 @@ func (s *State) Apply(e Event) {
 			c.Take(pod.UID, pod, pod.Change == Deleted)
 		}
 	case e.Node != nil:
-		s.changes[0]++
+		s.changes.Nodes++
 		set(s.Nodes, e.Node.Name, *e.Node, e.Node.Change)
 	case e.Workload != nil:
-		s.changes[1]++
+		s.changes.Workloads++
 		set(s.Workloads, Key{e.Workload.Namespace, e.Workload.Name}, *e.Workload, e.Workload.Change)
 	case e.Slice != nil:
-		s.changes[2]++
+		s.changes.Slices++
 		set(s.Slices, Key{e.Slice.Namespace, e.Slice.Name}, *e.Slice, e.Slice.Change)
 	case e.Budget != nil:
-		s.changes[3]++
+		s.changes.Budgets++
 		set(s.Budgets, Key{e.Budget.Namespace, e.Budget.Name}, *e.Budget, e.Budget.Change)
 	}
 }
@@ -127,9 +129,6 @@ func (s *State) podsOf(namespace string, selector map[string]string) *chosen.Set
 		})
 		for uid, p := range s.Pods {
 			c.Take(uid, p, false)
-		}
-		if s.chosen == nil {
-			s.chosen = make(map[string]*chosen.Set[Pod])
 		}
 		s.chosen[key] = c
 	}

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/kernel"
 	"github.com/holdfast-ha/holdfast/framework/history/stages"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
@@ -23,7 +24,7 @@ func Unsupported(run history.Run, verdicts []verdict.Verdict) string {
 	for _, e := range run.Events {
 		switch {
 		case e.Fault != nil && e.Fault.NotSupported != "":
-			if !history.KernelRefused(e.Fault.NotSupported) || e.Fault.Error == "" {
+			if !kernel.Refused(e.Fault.NotSupported) || e.Fault.Error == "" {
 				return ""
 			}
 			refused[e.Fault.ID] = true

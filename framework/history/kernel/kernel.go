@@ -1,0 +1,25 @@
+// Package kernel knows the messages by which tools say that a kernel lacks a feature.
+//
+// It runs no tools.
+package kernel
+
+import "strings"
+
+// kernelWords are messages of tc and nft that mean that the kernel lacks a feature. "No such file", "not found" and "not
+// permitted" alone are ambiguous: they may mean that a tool is missing.
+var kernelWords = []string{
+	"Specified qdisc kind is unknown",
+	"RTNETLINK answers: No such file or directory", "RTNETLINK answers: Operation not supported",
+	"Could not process rule: No such file or directory", "Could not process rule: Operation not supported",
+	"Could not process rule: Protocol not supported",
+}
+
+// Refused reports whether a tool's output means that the kernel lacks a feature.
+func Refused(said string) bool {
+	for _, words := range kernelWords {
+		if strings.Contains(said, words) {
+			return true
+		}
+	}
+	return false
+}
