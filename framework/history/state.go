@@ -3,7 +3,6 @@ package history
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/holdfast-ha/holdfast/framework/history/chosen"
@@ -123,10 +122,8 @@ func (s *State) podsOf(namespace string, selector map[string]string) *chosen.Set
 	key := fmt.Sprintf("%s %q", namespace, selector) // a map is written in the order of its keys
 	c := s.chosen[key]
 	if c == nil {
-		labels := maps.Clone(selector)
-		c = chosen.New(func(p Pod) bool { return p.Namespace == namespace && Selects(labels, p.Labels) }, func(a, b Pod) int {
-			return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.UID, b.UID))
-		})
+		matches := func(p Pod) bool { return p.Namespace == namespace && Selects(selector, p.Labels) }
+		c = chosen.New(matches, func(a, b Pod) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.UID, b.UID)) })
 		for uid, p := range s.Pods {
 			c.Take(uid, p, false)
 		}
