@@ -46,7 +46,7 @@ var everything = Backend{
 		{Key: Host, Away: true}, {Key: Zone, Away: true, Weight: 50},
 		{Key: Zone, Selector: map[string]string{LabelName: "cache"}}, {Key: Host, Weight: 1},
 	},
-	NodeSelector: map[string]string{"disk": "fast"}, OnNode: "w1", AnyNode: true, PastScheduler: true,
+	NodeSelector: map[string]string{"disk": "fast"}, OnNode: "w1", AnyNode: true, Simulated: true, PastScheduler: true,
 	Budget:    Budget{MinAvailable: "50%", UnhealthyPodEvictionPolicy: policyv1.IfHealthyBudget},
 	Strategy:  Strategy{MaxSurge: "3", MaxUnavailable: "10%"},
 	Readiness: Readiness{Period: 2 * time.Second, FailureThreshold: 1},

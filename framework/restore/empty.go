@@ -17,8 +17,11 @@ import (
 // emptyLimit bounds EmptyNamespace. Measured on two cores: 8 s.
 const emptyLimit = 2 * time.Minute
 
-// perPod is the time that each pod adds to emptyLimit: only simulated nodes have so many pods that it counts.
-const perPod = 20 * time.Millisecond
+// Each pod beyond manyPods, which only simulated nodes have, adds perPod to emptyLimit.
+const (
+	manyPods = 500
+	perPod   = 20 * time.Millisecond
+)
 
 // EmptyNamespace deletes a namespace and returns when its pods and Services are gone: the next scenario may need their CPU
 // and node ports. It does not wait for the namespace itself, which Kubernetes keeps for at least 5 s. It deletes only the
@@ -38,7 +41,7 @@ func EmptyNamespace(ctx context.Context, client kubernetes.Interface, n *corev1.
 	if err != nil {
 		return fmt.Errorf("count what is in namespace %s: %w", n.Name, err)
 	}
-	limit := emptyLimit + time.Duration(pods)*perPod
+	limit := emptyLimit + time.Duration(max(0, pods-manyPods))*perPod
 	return poll.Until(ctx, "namespace "+n.Name+" to be empty", limit, func(ctx context.Context) (bool, string, error) {
 		return deleteContents(ctx, client, n.Name)
 	})

@@ -179,6 +179,6 @@ func (b *Binding) read(dir string) error {
 		return fmt.Errorf("read the record: it has %d bindings, and %d pods were bound", len(bound), b.Pods)
 	}
 	b.Replaced = len(bound) - b.Pods
-	b.Recorded = time.Duration(took).Seconds() / float64(len(bound))
+	b.Recorded = took.Seconds() / float64(len(bound))
 	return nil
 }

@@ -93,7 +93,7 @@ func child(ctx context.Context, args ...string) (u used, err error) {
 	if s := cmd.ProcessState; s != nil {
 		u.cpu = s.UserTime() + s.SystemTime()
 		if r, is := s.SysUsage().(*syscall.Rusage); is {
-			u.memory = int64(r.Maxrss) * maxrssUnit
+			u.memory = r.Maxrss * maxrssUnit
 		}
 	}
 	if err != nil {
@@ -148,7 +148,7 @@ func ofRecord(ctx context.Context, m *scaling.Measurement, run string) error {
 		return err
 	}
 	for _, s := range file.Scenarios {
-		m.Outcome = string(s.Outcome)
+		m.Outcome = s.Outcome
 	}
 	record := filepath.Join(run, filepath.FromSlash(m.Scenario))
 	recorded, err := history.Open(record)
