@@ -124,12 +124,14 @@ cross: ## Compile everything, with its tests, for macOS and for arm64 (the first
 	done
 
 .PHONY: bench
-bench: ## Run the benchmarks, side by side with what they are measured against (about half an hour)
+bench: build chromium ## Run the benchmarks, side by side with what they are measured against (about half an hour)
 	go test -run '^$$' -bench . -benchmem ./framework/history ./framework/invariant
 	go test -run '^$$' -bench . -benchtime 1x ./framework/export
 	go test -run '^$$' -bench . -benchtime 1x -timeout 40m ./framework/load/collect ./framework/selftest
 	go test -run '^$$' -bench Patrol -benchtime 1x -timeout 30m ./framework/patrol
 	go test -count 1 -run '^TestADay$$' -v ./framework/recording -args -hours 24
+	go test -count 1 -run '^TestTheReportOfManyRequests$$' -timeout 30m -v ./reports/page -args -requests 10000000
+	go test -tags e2e -run '^$$' -bench Pace -benchtime 3x -timeout 1h ./framework/cli
 	go test -tags e2e -run '^$$' -bench ProvenCluster -benchtime 5x -timeout 1h ./clusters/kind
 
 .PHONY: clean
