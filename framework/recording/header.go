@@ -58,10 +58,11 @@ func (s *Session) notes() (notes []string) {
 	return notes
 }
 
+// uidNoteBegins is how uidNote begins.
+const uidNoteBegins = "The cluster is the one whose namespace kube-system has the UID "
+
 // uidNote says which cluster it is.
-func uidNote(uid string) string {
-	return "The cluster is the one whose namespace kube-system has the UID " + uid + "."
-}
+func uidNote(uid string) string { return uidNoteBegins + uid + "." }
 
 // file is run.json of a recording that begins.
 func (s *Session) file() runfolder.File {
