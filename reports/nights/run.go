@@ -1,0 +1,95 @@
+package nights
+
+import (
+	"cmp"
+	"errors"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
+	"github.com/holdfast-ha/holdfast/reports"
+	"github.com/holdfast-ha/holdfast/reports/formats"
+)
+
+// readRun reads the run in a folder below root.
+func readRun(root, dir string) Night {
+	n := Night{Dir: dir, ID: path.Base(dir)}
+	folder := filepath.Join(root, filepath.FromSlash(dir))
+	n.Page, n.Anchors = pageOf(root, dir, formats.HTMLFile, formats.MarkdownFile, formats.JSONFile)
+	r, err := reportOf(folder)
+	if err != nil {
+		n.At, n.Result, n.Word, n.Trouble = timeOf(n.ID), reports.Unknown, string(reports.Unknown), "cannot be read: "+err.Error()
+		return n
+	}
+	n.ID = cmp.Or(r.RunID, n.ID)
+	n.At, n.Result, n.Word, n.seed = r.Started, r.Result, string(r.Result), r.Seed
+	if n.At.IsZero() {
+		n.At = timeOf(n.ID)
+	}
+	switch {
+	case len(r.Trouble) > 0:
+		n.Trouble = strings.Join(r.Trouble, "; ")
+	case r.Counts.Interrupted+r.Counts.NotBegun > 0:
+		n.Trouble = "interrupted by " + cmp.Or(r.Interrupted, "a signal")
+	}
+	if n.At.IsZero() {
+		n.Trouble = strings.TrimPrefix(n.Trouble+"; it does not say when it began, so it has no place among the nights", "; ")
+	}
+	for i := range r.Scenarios {
+		s := &r.Scenarios[i]
+		one := Scenario{Name: s.Name, Mutant: s.Mutant != nil, Result: s.Result}
+		one.Line, one.Versions = lineOf(&r, s)
+		var absurd []string
+		one.Figures, absurd = measure(s)
+		n.Absurd = append(n.Absurd, absurd...)
+		n.Scenarios = append(n.Scenarios, one)
+	}
+	return n
+}
+
+// reportOf is the report of a run. The stored one counts if it is that of the complete run which run.json describes, or if there is nothing
+// else. A killed run, a damaged run.json, and a report of another run or version are reported from the record.
+func reportOf(folder string) (reports.Report, error) {
+	stored, err := reports.Read(filepath.Join(folder, formats.JSONFile))
+	file, fileErr := runfolder.ReadFile(folder)
+	if fileErr == nil && err == nil && !file.Ended.IsZero() && stored.RunID == file.ID {
+		return stored, nil
+	}
+	if _, none := os.Stat(filepath.Join(folder, runfolder.FileName)); errors.Is(none, os.ErrNotExist) && err == nil {
+		return stored, nil
+	}
+	built, buildErr := reports.Build(folder)
+	if buildErr == nil {
+		return built, nil
+	}
+	if errors.Is(err, os.ErrNotExist) {
+		err = nil // a missing report is not what is wrong
+	}
+	return reports.Report{}, cmp.Or(err, buildErr)
+}
+
+// pageOf is the first of these files that a folder has, relative to root, and whether it is the first of them.
+func pageOf(root, dir string, names ...string) (page string, best bool) {
+	for i, name := range names {
+		if _, err := os.Stat(filepath.Join(root, filepath.FromSlash(dir), name)); err == nil {
+			return path.Join(dir, name), i == 0
+		}
+	}
+	return "", false
+}
+
+// timeOf is the time that a run's name begins with; zero if it has none.
+func timeOf(id string) time.Time {
+	const layout = "20060102-150405"
+	if len(id) < len(layout) {
+		return time.Time{}
+	}
+	at, err := time.Parse(layout, id[:len(layout)])
+	if err != nil {
+		return time.Time{}
+	}
+	return at
+}
