@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// LeastSide is the smallest number of values that ShiftOf accepts on either side of a shift. One or two wild values are no shift.
+// LeastSide is the smallest number of values on either side of a shift. One or two wild values are no shift.
 const LeastSide = 3
 
 // Shift is where a series of values, in the order of time, has most likely changed its level for good.
@@ -18,33 +18,81 @@ type Shift struct {
 	P     float64 // probability that chance alone, in a series without a shift, gives one that looks at least as clear
 }
 
-// ShiftOf looks for a shift in a series. It compares the ranks before and after each possible point, as the Mann-Whitney test does, and
-// takes the point with the largest difference in units of its own standard deviation. That makes late points as good as early ones, which
-// Pettitt's test, with the difference itself, does not. Ranks are used because durations have long tails: one wild value weighs no more
-// than the largest ordinary one.
+// Shifts looks for shifts. It must not be used by several goroutines at once.
+type Shifts struct {
+	Draws  int             // permutations of a long series; P is never below 1/(Draws+1) there
+	Random func(n int) int // a random number below n
+
+	tails map[int]tails // by the number of values
+}
+
+// Of looks for a shift in a series of finite values. It compares the ranks before and after each possible point by a Mann-Whitney test, and
+// takes the point with the smallest probability. Pettitt's test, which takes the largest difference of ranks itself, needs many more values
+// after a late shift, and late shifts are news. Ranks are used because durations have long tails: one wild value weighs no more than the
+// largest ordinary one.
 //
-// P is that of the largest difference over all points, and not that of a single test, because the point was chosen by the values. It comes from
-// the series' own permutations, which are all equally likely if nothing shifted: so it needs no assumption about the distribution and is right
-// with ties. Up to mostExact values all permutations count; for more, up to draws of them are drawn with random, which returns a number
-// below its argument. P is never below 1/(draws+1) then. The values must be independent of each other, and no NaN.
+// P is that of the smallest probability over all points, and not that of a single test, because the point was chosen by the values. It comes
+// from the series' own permutations, which are all equally likely if nothing shifted. So it needs no assumption about the distribution, and is
+// right with ties. Up to mostExact values all permutations count; for more, Draws of them are drawn. The values must be independent of
+// each other.
+//
+// Where the shift is, ranks say only roughly: the lowest of the later values may as well be the highest of the earlier. Of the points that are
+// about as clear, it is the one whose values are closest to the medians of their sides.
 //
 // Sources: https://doi.org/10.2307/2346729 (Pettitt 1979), https://doi.org/10.1093/biomet/78.2.301 (Besag and Clifford 1991: to stop
 // drawing early), https://doi.org/10.1037/0033-2909.114.3.494 (Cliff 1993).
-func ShiftOf(values []float64, draws int, random func(n int) int) Shift {
-	n := len(values)
-	w := newWalk(values)
-	at, most := w.largest()
-	if at == 0 || most == 0 {
+func (s *Shifts) Of(values []float64) Shift {
+	w := newWalk(values, s.tailsFor(len(values)))
+	clearest := w.clearest()
+	if clearest >= 1 {
 		return Shift{P: 1}
 	}
-	s := Shift{At: at, Before: Median(values[:at]), After: Median(values[at:]), Delta: cliffsDelta(values[:at], values[at:])}
-	w.limit(most)
-	if n <= mostExact {
-		s.P = w.exact()
+	at := w.closest(values, clearest)
+	shift := Shift{At: at, Before: Median(values[:at]), After: Median(values[at:]), Delta: cliffsDelta(values[:at], values[at:])}
+	w.limit(clearest)
+	if len(values) <= mostExact {
+		shift.P = w.exact()
 	} else {
-		s.P = w.drawn(draws, random)
+		shift.P = w.drawn(s.Draws, s.Random)
 	}
-	return s
+	return shift
+}
+
+func (s *Shifts) tailsFor(n int) tails {
+	if s.tails == nil {
+		s.tails = make(map[int]tails)
+	}
+	if _, made := s.tails[n]; !made {
+		s.tails[n] = newTails(n)
+	}
+	return s.tails[n]
+}
+
+// closest is the point about as clear as the clearest one at which the values differ the least from the medians of their sides.
+func (w *walk) closest(values []float64, clearest float64) (at int) {
+	const asClear = 100 // times the smallest probability
+	least := math.Inf(1)
+	sum := 0
+	for i, step := range w.steps {
+		sum += step
+		k := i + 1
+		if !w.judged(k) || w.tails.of(k, sum) > asClear*clearest {
+			continue
+		}
+		if d := distance(values[:k]) + distance(values[k:]); d < least {
+			at, least = k, d
+		}
+	}
+	return at
+}
+
+// distance is the sum of what the values differ from their median.
+func distance(values []float64) (sum float64) {
+	middle := Median(values)
+	for _, v := range values {
+		sum += math.Abs(v - middle)
+	}
+	return sum
 }
 
 // FewestFor is the smallest number of values in which a shift can have a P of at most p: that of a shift in the middle, without ties and

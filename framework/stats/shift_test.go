@@ -2,6 +2,7 @@ package stats
 
 import (
 	"math"
+	"math/bits"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -16,25 +17,29 @@ func ordinary(n int, random *rand.Rand) []float64 {
 	return values
 }
 
+func shiftOf(values []float64, draws int, random *rand.Rand) Shift {
+	return (&Shifts{Draws: draws, Random: random.IntN}).Of(values)
+}
+
 func TestShiftOf(t *testing.T) {
 	for name, s := range map[string]struct {
 		values []float64
 		want   Shift
 		p      [2]float64 // at least, at most
 	}{
-		"none":                {nil, Shift{}, [2]float64{1, 1}},
-		"too few":             {[]float64{1, 1, 9, 9, 9}, Shift{}, [2]float64{1, 1}},
-		"constant":            {slices.Repeat([]float64{4}, 20), Shift{}, [2]float64{1, 1}},
-		"clear, few":          {[]float64{1, 2, 3, 7, 8, 9}, Shift{At: 3, Before: 2, After: 8, Delta: 1}, [2]float64{2.0 / 20, 2.0 / 20}},
-		"clear, down":         {[]float64{9, 8, 7, 6, 1, 2, 3, 4}, Shift{At: 4, Before: 7.5, After: 2.5, Delta: -1}, [2]float64{2.0 / 70, 2.0 / 70}},
-		"an outlier":          {append(slices.Repeat([]float64{4}, 19), 1e300), Shift{At: 17, Before: 4, After: 4, Delta: 1.0 / 3}, [2]float64{0.1, 1}},
-		"two outliers":        {append(slices.Repeat([]float64{4}, 28), 90, 90), Shift{At: 27, Before: 4, After: 90, Delta: 2.0 / 3}, [2]float64{0.002, 1}},
-		"alternating":         {slices.Repeat([]float64{1, 9}, 15), Shift{At: 3, Before: 1, After: 9, Delta: 5.0 / 27}, [2]float64{0.5, 1}},
-		"clear, many":         {slices.Concat(slices.Repeat([]float64{1}, 15), slices.Repeat([]float64{2}, 15)), Shift{At: 15, Before: 1, After: 2, Delta: 1}, [2]float64{0, 1e-4}},
-		"infinite values too": {[]float64{1, 2, 3, math.Inf(1), math.Inf(1), math.Inf(1)}, Shift{At: 3, Before: 2, After: math.Inf(1), Delta: 1}, [2]float64{0.1, 0.1}},
+		"none":         {nil, Shift{}, [2]float64{1, 1}},
+		"too few":      {[]float64{1, 1, 9, 9, 9}, Shift{}, [2]float64{1, 1}},
+		"constant":     {slices.Repeat([]float64{4}, 20), Shift{}, [2]float64{1, 1}},
+		"clear, few":   {[]float64{1, 2, 3, 7, 8, 9}, Shift{At: 3, Before: 2, After: 8, Delta: 1}, [2]float64{2.0 / 20, 2.0 / 20}},
+		"clear, down":  {[]float64{9, 8, 7, 6, 1, 2, 3, 4}, Shift{At: 4, Before: 7.5, After: 2.5, Delta: -1}, [2]float64{2.0 / 70, 2.0 / 70}},
+		"an outlier":   {append(slices.Repeat([]float64{4}, 19), 1e300), Shift{At: 3, Before: 4, After: 4, Delta: 1.0 / 17}, [2]float64{0.1, 1}},
+		"two outliers": {append(slices.Repeat([]float64{4}, 28), 90, 90), Shift{At: 27, Before: 4, After: 90, Delta: 2.0 / 3}, [2]float64{0.002, 1}},
+		"alternating":  {slices.Repeat([]float64{1, 9}, 15), Shift{At: 3, Before: 1, After: 9, Delta: 5.0 / 27}, [2]float64{0.5, 1}},
+		"clear, many":  {slices.Concat(slices.Repeat([]float64{1}, 15), slices.Repeat([]float64{2}, 15)), Shift{At: 15, Before: 1, After: 2, Delta: 1}, [2]float64{0, 1e-4}},
+		"clear, early": {[]float64{10, 11, 12, 10, 91, 95, 94, 93, 92, 96}, Shift{At: 4, Before: 10.5, After: 93.5, Delta: 1}, [2]float64{2.0 / 252, 0.05}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := ShiftOf(s.values, 20_000, rand.New(rand.NewPCG(1, 2)).IntN)
+			got := shiftOf(s.values, 20_000, rand.New(rand.NewPCG(1, 2)))
 			if got.P < s.p[0]-1e-12 || got.P > s.p[1]+1e-12 {
 				t.Errorf("P is %v, want %v to %v", got.P, s.p[0], s.p[1])
 			}
@@ -53,14 +58,15 @@ func TestShiftOf(t *testing.T) {
 func TestExactP(t *testing.T) {
 	for _, values := range [][]float64{{1, 2, 3, 4, 5, 6, 7}, {3, 1, 2, 6, 4, 7, 5, 5}, {0, 0, 0, 0, 0, 1, 1, 1}, {0, 1, 0, 0, 0, 0, 0}, {2, 2, 1, 3, 3, 3, 3, 1}} {
 		reach, all := 0, 0
-		_, found := newWalk(values).largest()
+		chances := newTails(len(values))
+		found := newWalk(values, chances).clearest()
 		permute(slices.Clone(values), 0, func(p []float64) {
 			all++
-			if _, most := newWalk(p).largest(); most >= found-1e-9 {
+			if newWalk(p, chances).clearest() <= found*(1+1e-9) {
 				reach++
 			}
 		})
-		if got, want := ShiftOf(values, 0, nil).P, float64(reach)/float64(all); math.Abs(got-want) > 1e-12 {
+		if got, want := shiftOf(values, 0, nil).P, float64(reach)/float64(all); math.Abs(got-want) > 1e-12 {
 			t.Errorf("%v: %v, want %v", values, got, want)
 		}
 	}
@@ -82,9 +88,8 @@ func permute(values []float64, from int, visit func([]float64)) {
 func TestDrawnPAgreesWithExact(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	for range 20 {
-		w := newWalk(ordinary(mostExact, random))
-		_, most := w.largest()
-		w.limit(most)
+		w := newWalk(ordinary(mostExact, random), newTails(mostExact))
+		w.limit(w.clearest())
 		exact, drawn := w.exact(), w.drawn(20_000, random.IntN)
 		// Drawing ends after enoughHits, so the relative error is about their root; 4.5 of it is reached once in 150,000 times.
 		if tolerance := 4.5 * exact / math.Sqrt(enoughHits); math.Abs(drawn-exact) > tolerance {
@@ -108,7 +113,7 @@ func TestFalseAlarms(t *testing.T) {
 						values[i] = math.Round(values[i] / 3)
 					}
 				}
-				p := ShiftOf(values, 2000, random.IntN).P
+				p := shiftOf(values, 2000, random).P
 				for i, level := range levels {
 					if p <= level {
 						alarms[i]++
@@ -137,7 +142,7 @@ func TestFewestFor(t *testing.T) {
 		for i := range values {
 			values[i] = float64(i)
 		}
-		if best := ShiftOf(values, 0, nil); best.P > p || best.At != n/2 {
+		if best := shiftOf(values, 0, nil); best.P > p {
 			t.Errorf("for %v: %d values in order have %+v", p, n, best)
 		}
 	}
@@ -170,10 +175,50 @@ func TestHolm(t *testing.T) {
 	}
 }
 
-func BenchmarkShiftOf(b *testing.B) {
+func BenchmarkShifts(b *testing.B) {
 	values := slices.Sorted(slices.Values(ordinary(30, rand.New(rand.NewPCG(1, 2))))) // which no permutation reaches: all are drawn
-	random := rand.New(rand.NewPCG(1, 2)).IntN
+	s := Shifts{Draws: 10_000, Random: rand.New(rand.NewPCG(1, 2)).IntN}
 	for b.Loop() {
-		ShiftOf(values, 10_000, random)
+		s.Of(values)
+	}
+}
+
+// TestTails compares with sums over all ways to choose ranks, and the normal distribution with the exact one where they meet.
+func TestTails(t *testing.T) {
+	for n := 6; n <= 12; n++ {
+		chances := newTails(n)
+		for k := 1; k < n; k++ {
+			count := map[int]float64{} // of doubled sums less their mean
+			all := 0.0
+			for set := range 1 << n {
+				if bits.OnesCount(uint(set)) != k {
+					continue
+				}
+				sum := -k * (n + 1)
+				for rank := 1; rank <= n; rank++ {
+					sum += 2 * rank * (set >> (rank - 1) & 1)
+				}
+				count[sum]++
+				all++
+			}
+			for d := 1; d <= k*(n-k); d++ {
+				want := 0.0
+				for sum, c := range count {
+					if max(sum, -sum) >= d {
+						want += c / all
+					}
+				}
+				if got := chances.of(k, -d); math.Abs(got-min(1, want)) > 1e-12 {
+					t.Errorf("%d of %d, %d from the mean: %v, want %v", k, n, d, got, want)
+				}
+			}
+		}
+	}
+	const n = 60
+	chances := newTails(n)
+	exact := chances.of(smallSide, 450)
+	chances.upper = chances.upper[:smallSide]
+	if normal := chances.of(smallSide, 450); normal < exact/3 || normal > 3*exact {
+		t.Errorf("normal %v, exact %v", normal, exact)
 	}
 }

@@ -2,9 +2,9 @@ package stats
 
 import (
 	"cmp"
-	"math"
 	"math/bits"
 	"slices"
+	"sort"
 )
 
 const (
@@ -17,19 +17,19 @@ const (
 // walk goes through the ranks of a series and adds up by how much they exceed their mean. All sums are doubled, which makes them integers:
 // equal values share the mean of their ranks.
 type walk struct {
-	steps []int     // of each value, its doubled rank less the doubled mean
-	scale []float64 // of each point, what a sum there is divided by: proportional to its standard deviation, whatever the ties
-	bound []int     // of each point, the sum from which on it is at least as clear as the one that was found
+	tails tails
+	steps []int // of each value, its doubled rank less the doubled mean
+	bound []int // of each point, the sum from which on it is at least as clear as the shift that was found
 }
 
-func newWalk(values []float64) *walk {
+func newWalk(values []float64, t tails) *walk {
 	n := len(values)
 	order := make([]int, n)
 	for i := range order {
 		order[i] = i
 	}
 	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(values[a], values[b]) })
-	w := &walk{steps: make([]int, n), scale: make([]float64, n), bound: make([]int, n)}
+	w := &walk{tails: t, steps: make([]int, n), bound: make([]int, n)}
 	for from := 0; from < n; {
 		to := from + 1
 		for to < n && values[order[to]] == values[order[from]] {
@@ -40,34 +40,33 @@ func newWalk(values []float64) *walk {
 		}
 		from = to
 	}
-	for k := 1; k < n; k++ {
-		w.scale[k] = math.Sqrt(float64(k) * float64(n-k))
-	}
 	return w
 }
 
 // judged is whether a shift may be at the point: enough values are on both sides.
 func (w *walk) judged(k int) bool { return k >= LeastSide && k <= len(w.steps)-LeastSide }
 
-// largest is the point with the clearest shift; 0 if the series is too short.
-func (w *walk) largest() (at int, most float64) {
-	sum := 0
+// clearest is the smallest probability of all points; 1 if the series is too short.
+func (w *walk) clearest() float64 {
+	least, sum := 1.0, 0
 	for i, step := range w.steps {
 		sum += step
 		if k := i + 1; w.judged(k) {
-			if clear := math.Abs(float64(sum)) / w.scale[k]; clear > most {
-				at, most = k, clear
-			}
+			least = min(least, w.tails.of(k, sum))
 		}
 	}
-	return at, most
+	return least
 }
 
 // limit sets what counts as at least as clear.
-func (w *walk) limit(most float64) {
-	const rounding = 1e-9 // sums are integers, and equally clear ones must count
+func (w *walk) limit(clearest float64) {
+	const rounding = 1 + 1e-9 // equally clear sums must count
 	for k := range w.bound {
-		w.bound[k] = int(math.Ceil(most*w.scale[k] - rounding))
+		if !w.judged(k) {
+			continue
+		}
+		most := k * (len(w.steps) - k) // the largest possible sum
+		w.bound[k] = sort.Search(most+1, func(sum int) bool { return w.tails.of(k, sum) <= clearest*rounding })
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/reports"
 	"github.com/holdfast-ha/holdfast/reports/words"
 )
@@ -63,8 +64,8 @@ func longest(names ...string) func(*reports.Scenario) float64 {
 			for key, number := range s.Verdicts[i].Numbers {
 				stem, _, _ := strings.Cut(key, ".")
 				for _, name := range names {
-					if stem == name && !(number <= most) {
-						most = number
+					if stem == name {
+						most = worse(most, number)
 					}
 				}
 			}
@@ -73,11 +74,23 @@ func longest(names ...string) func(*reports.Scenario) float64 {
 	}
 }
 
+// p99 is that of the slowest lane. Latencies are of successful requests.
 func p99(s *reports.Scenario) float64 {
-	if s.Sent() == s.Failed() { // latencies are of successful requests
-		return math.NaN()
+	worst := math.NaN()
+	for i := range s.Lanes {
+		if l := &s.Lanes[i]; l.Name != history.LaneControl && l.OK > 0 {
+			worst = worse(worst, time.Duration(l.Latency.P99).Seconds())
+		}
 	}
-	return time.Duration(s.P99()).Seconds()
+	return worst
+}
+
+// worse is the higher of two values. A negative one, which cannot be, stays to be seen.
+func worse(a, b float64) float64 {
+	if math.IsNaN(a) || b < 0 || b > a && a >= 0 {
+		return b
+	}
+	return a
 }
 
 func failed(s *reports.Scenario) float64 {

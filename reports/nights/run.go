@@ -16,16 +16,23 @@ import (
 
 // readRun reads the run in a folder below root.
 func readRun(root, dir string) Night {
-	n := Night{Dir: dir, ID: path.Base(dir)}
-	folder := filepath.Join(root, filepath.FromSlash(dir))
-	n.Page, n.Anchors = pageOf(root, dir, formats.HTMLFile, formats.MarkdownFile, formats.JSONFile)
-	r, err := reportOf(folder)
+	page, anchors := pageOf(root, dir, formats.HTMLFile, formats.MarkdownFile, formats.JSONFile)
+	r, err := reportOf(filepath.Join(root, filepath.FromSlash(dir)))
 	if err != nil {
-		n.At, n.Result, n.Word, n.Trouble = timeOf(n.ID), reports.Unknown, string(reports.Unknown), "cannot be read: "+err.Error()
-		return n
+		id := path.Base(dir)
+		return Night{
+			Dir: dir, ID: id, At: timeOf(id), Result: reports.Unknown, Word: string(reports.Unknown), Trouble: "cannot be read: " + err.Error(), Page: page, Anchors: anchors,
+		}
 	}
-	n.ID = cmp.Or(r.RunID, n.ID)
-	n.At, n.Result, n.Word, n.seed = r.Started, r.Result, string(r.Result), r.Seed
+	r.RunID = cmp.Or(r.RunID, path.Base(dir))
+	n := Of(r)
+	n.Dir, n.Page, n.Anchors = dir, page, anchors
+	return n
+}
+
+// Of is the night of a report, which is in no folder.
+func Of(r reports.Report) Night {
+	n := Night{ID: r.RunID, At: r.Started, Result: r.Result, Word: string(r.Result), seed: r.Seed}
 	if n.At.IsZero() {
 		n.At = timeOf(n.ID)
 	}

@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/holdfast-ha/holdfast/framework/prose"
@@ -127,6 +129,8 @@ func list(changes []nights.VersionChange) string {
 	return prose.List(parts)
 }
 
+// probability has one digit: 0.00002.
 func probability(p float64) string {
-	return fmt.Sprintf("%.1g", p)
+	digits := int(math.Ceil(-math.Log10(p)))
+	return words.TrimZeros(strconv.FormatFloat(p, 'f', max(1, digits), 64))
 }

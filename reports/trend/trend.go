@@ -169,12 +169,12 @@ func Of(all nights.Nights, last int) Trend {
 
 // changes tests the series, and returns those that have moved.
 func changes(tested []*series) (list []Change) {
-	draws := max(10_000, int(10*float64(len(tested))/Level)) // so that the smallest P is a tenth of what the correction asks for
+	finder := stats.Shifts{Draws: draws(len(tested))}
 	shifts := make([]stats.Shift, len(tested))
 	ps := make([]float64, len(tested))
 	for i, s := range tested {
-		random := rand.New(rand.NewPCG(1, 2)) // the same nights have the same result
-		shifts[i] = stats.ShiftOf(s.values, draws, random.IntN)
+		finder.Random = rand.New(rand.NewPCG(1, 2)).IntN // the same nights have the same result
+		shifts[i] = finder.Of(s.values)
 		ps[i] = shifts[i].P
 	}
 	for i, corrected := range stats.Holm(ps) {
@@ -190,6 +190,9 @@ func changes(tested []*series) (list []Change) {
 	})
 	return list
 }
+
+// draws is so large that the smallest P is a tenth of what the correction asks for.
+func draws(tests int) int { return max(10_000, int(10*float64(tests)/Level)) }
 
 func (s *series) change(shift stats.Shift, corrected float64) Change {
 	f := nights.Figures[s.figure]
