@@ -1,6 +1,7 @@
 package index
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -32,7 +33,7 @@ type chart struct {
 	Path  string // of the line; empty without a value
 	Words string // for readers who do not see it
 	Last  string // value
-	Range string // of all values
+	Range string // of all values; empty if they are the same
 	// Moved says how the figure has moved, if it has; Worse, that this is a regression.
 	Moved string
 	Worse bool
@@ -58,11 +59,11 @@ func chartOf(figure int, course []*nights.Scenario, found trend.Trend, line stri
 	if n == 0 {
 		return chart{}
 	}
-	c := chart{Path: draw(thin(values), low, high), Last: f.Text(last), Range: f.Text(low)}
+	c := chart{Path: draw(thin(values), low, high), Last: f.Text(last)}
 	if high > low {
-		c.Range += " to " + f.Text(high)
+		c.Range = f.Text(low) + " to " + f.Text(high)
 	}
-	c.Words = fmt.Sprintf("%s in %d of %d nights: %s, last %s", f.Name, n, len(course), c.Range, c.Last)
+	c.Words = fmt.Sprintf("%s in %d of %d nights: %s, last %s", f.Name, n, len(course), cmp.Or(c.Range, "always the same"), c.Last)
 	for _, m := range found.Changes {
 		if m.Scenario == name && m.Line == line && m.Figure == f.Name {
 			c.Moved = fmt.Sprintf("%s to %s since %s", f.Text(m.Before.Value), f.Text(m.After.Value), m.Since.At.UTC().Format("2006-01-02"))
@@ -106,7 +107,7 @@ func draw(values []float64, low, high float64) string {
 		}
 		b.WriteString(pen + strconv.Itoa(int(math.Round(x))) + " " + strconv.Itoa(int(math.Round(y))))
 		if pen == "M" {
-			b.WriteString("h0") // a point that has no neighbour is seen, too
+			b.WriteString("h2") // so that a point without neighbours is seen, too
 		}
 		pen = "L"
 	}

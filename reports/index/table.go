@@ -22,6 +22,7 @@ type table struct {
 	Line  nights.Line
 	Heads []head
 	Rows  []row
+	First []string // the versions of the first night
 	// Linked is the number of newest nights of which every verdict is a link.
 	Linked int
 }
@@ -77,7 +78,12 @@ func tablesOf(all nights.Nights, t trend.Trend) (list []table) {
 			list[at].add(n, s)
 		}
 	}
-	slices.SortStableFunc(list, func(a, b table) int { return strings.Compare(a.Line.String(), b.Line.String()) }) // certificates come last
+	slices.SortStableFunc(list, func(a, b table) int { // runs before certificates, and what is watched most first
+		if a.Line.Certificates != b.Line.Certificates {
+			return map[bool]int{false: -1, true: 1}[a.Line.Certificates]
+		}
+		return cmp.Or(cmp.Compare(len(b.Heads), len(a.Heads)), strings.Compare(a.Line.String(), b.Line.String()))
+	})
 	for i := range list {
 		list[i].fill(t)
 	}
@@ -86,20 +92,22 @@ func tablesOf(all nights.Nights, t trend.Trend) (list []table) {
 
 // add adds the night's column, if it is new, and the scenario's row.
 func (t *table) add(n *nights.Night, s *nights.Scenario) {
-	if last := len(t.Heads) - 1; last < 0 || t.Heads[last].Night != n {
-		before := nights.Versions{}
-		if last >= 0 {
-			before = t.Heads[last].Find(t.Heads[last].firstOn(t.Line), t.Line).Versions
-		}
-		h := head{Night: n}
-		for _, c := range before.To(s.Versions) {
-			h.Changed = append(h.Changed, c.What+" "+path.Base(cmp.Or(c.To, "unknown"))) // of an image, its name is enough
-		}
-		t.Heads = append(t.Heads, h)
+	if last := len(t.Heads) - 1; last < 0 {
+		t.Heads, t.First = []head{{Night: n}}, marks(nights.Versions{}.To(s.Versions))
+	} else if h := t.Heads[last]; h.Night != n {
+		t.Heads = append(t.Heads, head{Night: n, Changed: marks(h.Find(h.firstOn(t.Line), t.Line).Versions.To(s.Versions))})
 	}
 	if !slices.ContainsFunc(t.Rows, func(r row) bool { return r.Name == s.Name }) {
 		t.Rows = append(t.Rows, row{Name: s.Name, Mutant: s.Mutant})
 	}
+}
+
+// marks are the versions that are new. Of an image its name is enough.
+func marks(changes []nights.VersionChange) (list []string) {
+	for _, c := range changes {
+		list = append(list, c.What+" "+path.Base(cmp.Or(c.To, "unknown")))
+	}
+	return list
 }
 
 // firstOn is the name of the night's first scenario on the line, whose versions are those of the column.

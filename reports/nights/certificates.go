@@ -19,7 +19,7 @@ func readCertificate(root, dir string) Night {
 	n.Page, n.Anchors = pageOf(root, dir, certificate.HTMLFile, certificate.MarkdownFile, certificate.JSONFile, certificate.YAMLFile)
 	c, err := certificate.Read(filepath.Join(root, filepath.FromSlash(dir)))
 	if err != nil {
-		n.At, n.Result, n.Word, n.Trouble = timeOf(n.ID), reports.Unknown, string(reports.Unknown), "cannot be read: "+err.Error()
+		n.At, n.Result, n.Word, n.Trouble = timeOf(n.ID), reports.Unknown, string(reports.Unknown), unread(root, err)
 		return n
 	}
 	n.ID, n.At, n.seed = c.ID, c.Issued, c.Seed

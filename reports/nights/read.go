@@ -34,7 +34,7 @@ func Read(root string) (Nights, error) {
 		switch {
 		case err != nil:
 			all.List = append(all.List, Night{
-				Dir: dir, ID: path.Base(dir), At: timeOf(path.Base(dir)), Result: reports.Unknown, Word: string(reports.Unknown), Trouble: "cannot be read: " + err.Error(),
+				Dir: dir, ID: path.Base(dir), At: timeOf(path.Base(dir)), Result: reports.Unknown, Word: string(reports.Unknown), Trouble: unread(root, err),
 			})
 			return fs.SkipDir
 		case !entry.IsDir():
@@ -75,7 +75,10 @@ func has(below fs.FS, dir string, names ...string) bool {
 // sort brings the nights into the order of time, and takes out those that are stored twice. The copy with more to look at stays.
 func (all *Nights) sort() {
 	slices.SortStableFunc(all.List, func(a, b Night) int {
-		return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.ID, b.ID), cmp.Compare(b2i(b.Anchors), b2i(a.Anchors)), cmp.Compare(a.Dir, b.Dir))
+		if order := cmp.Or(a.At.Compare(b.At), cmp.Compare(a.ID, b.ID)); order != 0 || a.Anchors == b.Anchors {
+			return cmp.Or(order, cmp.Compare(a.Dir, b.Dir))
+		}
+		return map[bool]int{true: -1, false: 1}[a.Anchors]
 	})
 	type identity struct {
 		certificate bool
@@ -93,11 +96,4 @@ func (all *Nights) sort() {
 		all.Twice = append(all.Twice, n.Dir)
 		return true
 	})
-}
-
-func b2i(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }

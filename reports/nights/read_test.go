@@ -170,6 +170,9 @@ func TestNightsThatAreNotWhole(t *testing.T) {
 				t.Fatalf("%d nights", len(all.List))
 			}
 			n := all.List[0]
+			if strings.Contains(n.Trouble, root) {
+				t.Errorf("%q names folders of this machine", n.Trouble)
+			}
 			if (n.Trouble == "") != (s.trouble == "") || !strings.Contains(n.Trouble, s.trouble) || n.ID != "20260101-020000" || !n.At.Equal(nightstest.First) {
 				t.Errorf("%+v, want trouble %q", n, s.trouble)
 			}

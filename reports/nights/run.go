@@ -21,13 +21,18 @@ func readRun(root, dir string) Night {
 	if err != nil {
 		id := path.Base(dir)
 		return Night{
-			Dir: dir, ID: id, At: timeOf(id), Result: reports.Unknown, Word: string(reports.Unknown), Trouble: "cannot be read: " + err.Error(), Page: page, Anchors: anchors,
+			Dir: dir, ID: id, At: timeOf(id), Result: reports.Unknown, Word: string(reports.Unknown), Trouble: unread(root, err), Page: page, Anchors: anchors,
 		}
 	}
 	r.RunID = cmp.Or(r.RunID, path.Base(dir))
 	n := Of(r)
 	n.Dir, n.Page, n.Anchors = dir, page, anchors
 	return n
+}
+
+// unread says why a night cannot be read. Files are named from root on, because who reads that may be on another machine.
+func unread(root string, err error) string {
+	return "cannot be read: " + strings.ReplaceAll(err.Error(), filepath.Clean(root)+string(filepath.Separator), "")
 }
 
 // Of is the night of a report, which is in no folder.
