@@ -16,7 +16,7 @@ func trendCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "trend DIR",
-		Short: "Say which figures have moved beyond their own noise over many nights, and fail on a regression",
+		Short: "Say what has moved over many nights, and fail on a regression",
 		Long: `trend reads all runs and certificates below a folder, and follows the figures of each scenario over the last nights: recovery, outage,
 p99, failed requests, blindness (the longest time without a request sent), missing evidence, and the shares of nights with a broken
 promise and with an unknown verdict. For each figure that has moved it says since which night, from what to what, how sure that is, and what

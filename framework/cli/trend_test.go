@@ -35,7 +35,7 @@ func TestTrend(t *testing.T) {
 		says string // on standard output
 		err  string
 	}{
-		"a regression":     {[]string{nightsOf(t, 20, 1.5)}, exit.Violated, "REGRESSION  chaos/a, recovery: 10.1 s in 10 nights before, 15.2 s in 10 nights since 2026-01-11", "a figure got worse"},
+		"a regression":     {[]string{nightsOf(t, 20, 1.5)}, exit.Violated, "REGRESSION  chaos/a, recovery: 10.1 s in 10 nights before, 15.1 s in 10 nights since 2026-01-11", "a figure got worse"},
 		"an improvement":   {[]string{nightsOf(t, 20, 0.5)}, exit.Held, "better      chaos/a, recovery: ", ""},
 		"nothing moved":    {[]string{nightsOf(t, 20, 1)}, exit.Held, "0 regressions, 0 improvements; 1 figure tested", ""},
 		"too few nights":   {[]string{nightsOf(t, 8, 1)}, exit.Unknown, "too few nights to tell: at least 10", "at least 10 with a figure are needed"},

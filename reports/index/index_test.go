@@ -107,7 +107,7 @@ func TestIndexInABrowser(t *testing.T) {
 		drawn := pagetest.Evaluate[map[string]int](ctx, t, `Object.fromEntries([...document.querySelectorAll("section.line section.line")].map((s) => [s.id,
 			[...s.querySelectorAll("svg path")].filter((p) => p.getTotalLength() > 0).length]))`)
 		// Recovery, p99, failed, blindness and missing evidence of each scenario; a mutant has the last two, and a certificate the first three.
-		if diff := cmp.Diff(map[string]int{"line-a": 4*5 - 3 - 2 + 2, "line-b": 2*5 + 2, "line-c": 2 * 3}, drawn); diff != "" {
+		if diff := cmp.Diff(map[string]int{"line-1": 4*5 - 3 - 2 + 2, "line-2": 2*5 + 2, "line-3": 2 * 3}, drawn); diff != "" {
 			t.Errorf("charts (-want +got):\n%s", diff)
 		}
 		if moved := pagetest.Evaluate[string](ctx, t, `[...document.querySelectorAll(".charts .moved")].map((e) => e.className + ": " + e.textContent).join("; ")`); !strings.HasPrefix(moved, "moved worse: 10.") || !strings.HasSuffix(moved, " since 2026-01-13") {

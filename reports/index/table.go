@@ -2,6 +2,7 @@ package index
 
 import (
 	"cmp"
+	"fmt"
 	"html/template"
 	"path"
 	"slices"
@@ -62,44 +63,58 @@ func (data) Letters() (list []string) {
 	return list
 }
 
-func tablesOf(all nights.Nights, t trend.Trend) (list []table) {
-	for i := range all.List {
-		n := &all.List[i]
-		if n.At.IsZero() {
-			continue // it has no place in the order, and is among the troubled
-		}
-		for j := range n.Scenarios {
-			s := &n.Scenarios[j]
-			at := slices.IndexFunc(list, func(t table) bool { return t.Line == s.Line })
-			if at < 0 {
-				at = len(list)
-				list = append(list, table{ID: "line-" + string(rune('a'+at%26)) + strings.Repeat("x", at/26), Line: s.Line})
-			}
-			list[at].add(n, s)
-		}
-	}
-	slices.SortStableFunc(list, func(a, b table) int { // runs before certificates, and what is watched most first
+func tablesOf(all nights.Nights, found trend.Trend) (list []table) {
+	courses := all.Courses()
+	slices.SortStableFunc(courses, func(a, b nights.Course) int { // runs before certificates, and what is watched most first
 		if a.Line.Certificates != b.Line.Certificates {
 			return map[bool]int{false: -1, true: 1}[a.Line.Certificates]
 		}
-		return cmp.Or(cmp.Compare(len(b.Heads), len(a.Heads)), strings.Compare(a.Line.String(), b.Line.String()))
+		return cmp.Or(cmp.Compare(len(b.Nights), len(a.Nights)), strings.Compare(a.Line.String(), b.Line.String()))
 	})
-	for i := range list {
-		list[i].fill(t)
+	for i, c := range courses {
+		list = append(list, tableOf(fmt.Sprintf("line-%d", i+1), c, found))
 	}
 	return list
 }
 
-// add adds the night's column, if it is new, and the scenario's row.
-func (t *table) add(n *nights.Night, s *nights.Scenario) {
-	if last := len(t.Heads) - 1; last < 0 {
-		t.Heads, t.First = []head{{Night: n}}, marks(nights.Versions{}.To(s.Versions))
-	} else if h := t.Heads[last]; h.Night != n {
-		t.Heads = append(t.Heads, head{Night: n, Changed: marks(h.Find(h.firstOn(t.Line), t.Line).Versions.To(s.Versions))})
+func tableOf(id string, c nights.Course, found trend.Trend) table {
+	t := table{ID: id, Line: c.Line, Linked: min(len(c.Nights), mostLinks/max(1, len(c.Scenarios)))}
+	var before nights.Versions
+	for i, n := range c.Nights {
+		is := versionsOf(n, c.Line)
+		h := head{Night: n, Changed: marks(before.To(is))}
+		if i == 0 {
+			t.First, h.Changed = h.Changed, nil
+		}
+		t.Heads, before = append(t.Heads, h), is
 	}
-	if !slices.ContainsFunc(t.Rows, func(r row) bool { return r.Name == s.Name }) {
-		t.Rows = append(t.Rows, row{Name: s.Name, Mutant: s.Mutant})
+	for _, name := range c.Scenarios {
+		t.Rows = append(t.Rows, t.row(name, found))
 	}
+	return t
+}
+
+// versionsOf are those of the night's first scenario on the line.
+func versionsOf(n *nights.Night, l nights.Line) nights.Versions {
+	return n.Scenarios[slices.IndexFunc(n.Scenarios, func(s nights.Scenario) bool { return s.Line == l })].Versions
+}
+
+// row writes the cells of a scenario and draws its charts.
+func (t *table) row(name string, found trend.Trend) row {
+	r := row{Name: name}
+	course := make([]*nights.Scenario, len(t.Heads))
+	var cells strings.Builder
+	for i, h := range t.Heads {
+		s := h.Find(name, t.Line)
+		r.Mutant = r.Mutant || s != nil && s.Mutant
+		course[i] = s
+		writeCell(&cells, h.Night, s, i >= len(t.Heads)-t.Linked)
+	}
+	r.Cells = template.HTML(cells.String()) // escaped by writeCell
+	for _, f := range drawn {
+		r.Charts = append(r.Charts, chartOf(f, course, found, t.Line.String()))
+	}
+	return r
 }
 
 // marks are the versions that are new. Of an image its name is enough.
@@ -108,30 +123,6 @@ func marks(changes []nights.VersionChange) (list []string) {
 		list = append(list, c.What+" "+path.Base(cmp.Or(c.To, "unknown")))
 	}
 	return list
-}
-
-// firstOn is the name of the night's first scenario on the line, whose versions are those of the column.
-func (h head) firstOn(l nights.Line) string {
-	return h.Scenarios[slices.IndexFunc(h.Scenarios, func(s nights.Scenario) bool { return s.Line == l })].Name
-}
-
-// fill writes the cells and draws the charts.
-func (t *table) fill(found trend.Trend) {
-	slices.SortStableFunc(t.Rows, func(a, b row) int { return strings.Compare(a.Name, b.Name) })
-	t.Linked = min(len(t.Heads), mostLinks/max(1, len(t.Rows)))
-	for i := range t.Rows {
-		r := &t.Rows[i]
-		course := make([]*nights.Scenario, len(t.Heads))
-		var cells strings.Builder
-		for j := range t.Heads {
-			course[j] = t.Heads[j].Find(r.Name, t.Line)
-			writeCell(&cells, t.Heads[j].Night, course[j], j >= len(t.Heads)-t.Linked)
-		}
-		r.Cells = template.HTML(cells.String()) // escaped by writeCell
-		for _, f := range drawn {
-			r.Charts = append(r.Charts, chartOf(f, course, found, t.Line.String()))
-		}
-	}
 }
 
 // writeCell writes a verdict. Nights without the scenario have an empty cell.

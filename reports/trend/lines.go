@@ -3,7 +3,6 @@ package trend
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 	"time"
 
@@ -15,53 +14,37 @@ import (
 type line struct {
 	Line
 	nights []*nights.Night
-	names  []string // of scenarios, in the order in which they appear
+	names  []string // of scenarios
 }
 
-// linesOf sorts the nights into lines, of which each keeps its last nights.
+// linesOf takes the last nights of each line.
 func linesOf(all nights.Nights, last int) (lines []line) {
 	var newest time.Time
-	for i := range all.List {
-		n := &all.List[i]
-		if n.At.IsZero() {
-			continue // it has no place in the order
-		}
-		for j := range n.Scenarios {
-			s := &n.Scenarios[j]
-			at := slices.IndexFunc(lines, func(l line) bool { return l.Line.Line == s.Line })
-			if at < 0 {
-				at = len(lines)
-				lines = append(lines, line{Line: Line{Line: s.Line, Name: s.Line.String()}})
-			}
-			l := &lines[at]
-			if len(l.nights) == 0 || l.nights[len(l.nights)-1] != n {
-				l.nights = append(l.nights, n)
-			}
-			newest = n.At // nights are in the order of time
+	for _, c := range all.Courses() {
+		l := line{Line: Line{Line: c.Line, Name: c.Line.String()}, nights: c.Nights[max(0, len(c.Nights)-last):], names: c.Scenarios}
+		l.Nights, l.From, l.To = len(l.nights), l.nights[0].At, l.nights[len(l.nights)-1].At
+		l.NotJudged = l.notJudged()
+		lines = append(lines, l)
+		if l.To.After(newest) {
+			newest = l.To
 		}
 	}
 	for i := range lines {
-		lines[i].keep(last, newest)
+		lines[i].Ended = newest.Sub(lines[i].To) > time.Duration(last)*24*time.Hour // what once moved there is no news
 	}
 	return lines
 }
 
-// keep keeps the last nights. A line without a night for so many days has ended: what once moved there is no news.
-func (l *line) keep(last int, newest time.Time) {
-	l.nights = l.nights[max(0, len(l.nights)-last):]
-	l.Nights, l.From, l.To = len(l.nights), l.nights[0].At, l.nights[len(l.nights)-1].At
-	l.Ended = newest.Sub(l.To) > time.Duration(last)*24*time.Hour
-	for _, n := range l.nights {
-		for i := range n.Scenarios {
-			s := &n.Scenarios[i]
-			if s.Line == l.Line.Line && !slices.Contains(l.names, s.Name) {
-				l.names = append(l.names, s.Name)
-			}
-			if s.Line == l.Line.Line && !s.Result.Good() && !s.Result.Broken() {
-				l.NotJudged++
+// notJudged counts the scenarios of all nights that have no figures.
+func (l *line) notJudged() (n int) {
+	for _, night := range l.nights {
+		for i := range night.Scenarios {
+			if s := &night.Scenarios[i]; s.Line == l.Line.Line && !s.Result.Good() && !s.Result.Broken() {
+				n++
 			}
 		}
 	}
+	return n
 }
 
 // series are the figures of the line that at least one night has.
