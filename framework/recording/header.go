@@ -69,6 +69,7 @@ func (s *Session) file() runfolder.File {
 	r := s.options.Run
 	return runfolder.File{
 		ID: r.ID, Started: time.Now(), Holdfast: r.Holdfast, Kubernetes: s.Survey.Identity.Kubernetes, Seed: r.Seed, Args: r.Args, Reproduce: r.Again,
+		Machine:   runfolder.ThisMachine(),
 		Scenarios: []runfolder.ScenarioResult{{Name: r.Scenario, Dir: r.Scenario, Claim: r.Claim, Reproduce: r.Again}},
 	}
 }

@@ -156,7 +156,7 @@ func TestTheNightlyGivesItsScriptsWhatTheyRead(t *testing.T) {
 			checkGiven(t, file, script, env)
 		}
 	}
-	want := map[string][]string{"certify": {"last-certificate.sh", "compare-certificates.sh"}, "planted": {"no-certificate.sh"}}
+	want := map[string][]string{"certify": {"last-certificate.sh", "compare-certificates.sh"}, "planted": {"no-certificate.sh"}, "nights": {"keep-night.sh", "gather-nights.sh", "trend.sh"}}
 	if diff := cmp.Diff(want, found); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
