@@ -72,6 +72,7 @@ func TestWriteAndRead(t *testing.T) {
 	docker[0].Content, docker[1].Content = zipped(t, docker[0].Content), zipped(t, docker[1].Content)
 	for name, path := range map[string]string{
 		"compressed": path, "as docker save writes it": file(t, content), "with packed layers": file(t, archivetest.Tar(t, docker)),
+		"compressed with gzip": file(t, []byte(zipped(t, string(content)))),
 	} {
 		if got, err := archive.Read(t.Context(), path); err != nil || !cmp.Equal(want, got) {
 			t.Errorf("%s: %v\n%s", name, err, cmp.Diff(want, got))
@@ -99,17 +100,21 @@ func TestReadRefuses(t *testing.T) {
 		"cut off, compressed":    {small[:len(small)/2], "it is cut off (unexpected EOF): copy it again"},
 		"without the last bytes": {small[:len(small)-2], "it is cut off (unexpected EOF): copy it again"},
 		"cut off, plain":         {whole[:700], "it is cut off (unexpected EOF): copy it again"},
-		"cut off between files":  {whole[:bytes.Index(whole, []byte(archivetest.Sum(parts[2].Content)))], "it is no saved image, or it is cut off: file manifest.json not found"},
+		"cut off between files":  {whole[:bytes.Index(whole, []byte(archivetest.Sum(parts[2].Content)))], "it is no saved image, or it is cut off: it has no manifest.json"},
 		"a changed byte":         {flipped, "it is damaged"},
 		"a changed layer": {edited(func(p []archivetest.Part) []archivetest.Part {
 			p[1].Content = strings.Replace(p[1].Content, "Kubernetes", "kubernetes", 1)
 			return p
 		}), "it is damaged: its layer sha256:" + archivetest.Sum(parts[1].Content) + " has the sum "},
-		"a layer that is a link to itself": {edited(func(p []archivetest.Part) []archivetest.Part {
-			p[1] = archivetest.Part{Name: p[1].Name, Link: p[1].Name}
+		"a layer that is a link": {edited(func(p []archivetest.Part) []archivetest.Part {
+			p[1] = archivetest.Part{Name: p[1].Name, Link: p[0].Name}
 			return p
-		}), "link cycle"},
-		"a layer is missing": {edited(func(p []archivetest.Part) []archivetest.Part { return p[1:] }), "not found in tar"},
+		}), "it is damaged: its layer sha256:" + archivetest.Sum(parts[1].Content)},
+		"a layer is missing": {edited(func(p []archivetest.Part) []archivetest.Part { return p[1:] }), "it has no layer " + parts[0].Name},
+		"a large document": {edited(func(p []archivetest.Part) []archivetest.Part {
+			p[3].Content = "[" + strings.Repeat(" ", 1<<20) + p[3].Content[1:]
+			return p
+		}), "it is no saved image, or it is cut off: manifest.json: unexpected end of JSON input"},
 		"a layer is not listed": {edited(func(p []archivetest.Part) []archivetest.Part {
 			p[3].Content = strings.Replace(p[3].Content, `,"`+p[1].Name+`"`, "", 1)
 			return p
@@ -118,11 +123,11 @@ func TestReadRefuses(t *testing.T) {
 		"two images": {edited(func(p []archivetest.Part) []archivetest.Part {
 			p[3].Content = p[3].Content[:len(p[3].Content)-1] + `,{"RepoTags":["shop:1"]}]`
 			return p
-		}), `it holds 2 images with 2 names ["localhost/holdfast/node:v1.37.0-abc" "shop:1"]`},
+		}), `it holds 2 images with the names ["localhost/holdfast/node:v1.37.0-abc" "shop:1"]`},
 		"no name": {edited(func(p []archivetest.Part) []archivetest.Part {
 			p[3].Content = strings.Replace(p[3].Content, `["`+node.Name+`"]`, "null", 1)
 			return p
-		}), "it holds 1 images with 0 names"},
+		}), "it holds 1 images with the names []"},
 		"a manifest that is none": {edited(func(p []archivetest.Part) []archivetest.Part {
 			p[3].Content = "{"
 			return p

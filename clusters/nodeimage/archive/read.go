@@ -6,19 +6,18 @@ package archive
 
 import (
 	"archive/tar"
-	"bufio"
 	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"os"
+	"path"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
-	"github.com/klauspost/compress/zstd"
 )
 
 // Image is the image of a file.
@@ -31,21 +30,27 @@ type Image struct {
 }
 
 // Read returns the image of a file, compressed or not, after checking all of it: that nothing is cut off, that there is one image with one tag,
-// and that each layer has the sum that the image's configuration names.
-func Read(ctx context.Context, path string) (Image, error) {
-	image, err := read(func() (io.ReadCloser, error) { return Open(ctx, path) })
+// and that each layer has the sum that the image's configuration names. It reads the file once.
+func Read(ctx context.Context, name string) (Image, error) {
+	image, err := read(ctx, name)
 	if ctx.Err() != nil {
 		return Image{}, context.Cause(ctx)
 	}
 	return image, err
 }
 
-func read(open tarball.Opener) (Image, error) {
-	if err := whole(open); err != nil {
+func read(ctx context.Context, name string) (Image, error) {
+	file, err := Open(ctx, name)
+	if err != nil {
 		return Image{}, err
 	}
-	list, err := tarball.LoadManifest(open)
+	defer file.Close() //nolint:errcheck // only read
+	found, err := scan(file)
 	if err != nil {
+		return Image{}, err
+	}
+	var list tarball.Manifest
+	if err := found.decode("manifest.json", &list); err != nil {
 		return Image{}, fmt.Errorf("it is no saved image, or it is cut off: %w", err)
 	}
 	if len(list) != 1 || len(list[0].RepoTags) != 1 {
@@ -53,59 +58,75 @@ func read(open tarball.Opener) (Image, error) {
 		for _, one := range list {
 			names = append(names, one.RepoTags...)
 		}
-		return Image{}, fmt.Errorf("it holds %d images with %d names %q: want one image with one name", len(list), len(names), names)
+		return Image{}, fmt.Errorf("it holds %d images with the names %q: want one image with one name", len(list), names)
 	}
-	image, err := tarball.Image(open, nil)
-	if err != nil {
-		return Image{}, err
+	var config v1.ConfigFile
+	if err := found.decode(list[0].Config, &config); err != nil {
+		return Image{}, fmt.Errorf("read the configuration of %s: %w", list[0].RepoTags[0], err)
 	}
-	config, err := image.ConfigFile()
-	if err != nil {
-		return Image{}, fmt.Errorf("its configuration: %w", err)
-	}
-	id, err := image.ConfigName()
-	if err != nil {
-		return Image{}, fmt.Errorf("its configuration: %w", err)
-	}
-	if err := checkLayers(image, config.RootFS.DiffIDs, len(list[0].Layers)); err != nil {
+	if err := found.checkLayers(list[0].Layers, config.RootFS.DiffIDs); err != nil {
 		return Image{}, err
 	}
 	return Image{
-		Name: list[0].RepoTags[0], ID: id.String(), OS: config.OS, Architecture: config.Architecture, Labels: config.Config.Labels,
+		Name: list[0].RepoTags[0], ID: "sha256:" + found[path.Clean(list[0].Config)].sum,
+		OS: config.OS, Architecture: config.Architecture, Labels: config.Config.Labels,
 	}, nil
 }
 
-// whole reads a file to its end. A name that is there twice is refused: an engine could read the other one of the two.
-func whole(open tarball.Opener) error {
-	file, err := open()
-	if err != nil {
-		return err
-	}
-	defer file.Close() //nolint:errcheck // only read
-	seen := map[string]bool{}
+// parts are the files of an archive, by their clean names.
+type parts map[string]part
+
+type part struct {
+	sum  string // of the content, decompressed
+	text []byte // of a file that may be a document
+}
+
+// maxDocument is how large a document may be; those of a node image have some kilobytes.
+const maxDocument = 1 << 20
+
+// scan reads an archive to its end. A name that is there twice is refused: an engine could take the other one of the two.
+func scan(file io.Reader) (parts, error) {
+	found := parts{}
 	for list := tar.NewReader(file); ; {
 		header, err := list.Next()
 		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {
-			return unreadable(err, len(seen) > 0)
+			return nil, unreadable(err, len(found) > 0)
 		}
-		if seen[header.Name] {
-			return fmt.Errorf("it holds %q twice", header.Name)
+		name := path.Clean(header.Name)
+		if _, twice := found[name]; twice {
+			return nil, fmt.Errorf("it holds %q twice", name)
 		}
-		seen[header.Name] = true
-		if _, err := io.Copy(io.Discard, list); err != nil {
-			return unreadable(err, true)
+		if found[name], err = readPart(list, header); err != nil {
+			return nil, unreadable(err, true)
 		}
 	}
 	if _, err := io.Copy(io.Discard, file); err != nil { // what follows the archive's end, such as the sum of the compressed file
-		return unreadable(err, true)
+		return nil, unreadable(err, true)
 	}
-	if len(seen) == 0 {
-		return errors.New("it is empty")
+	if len(found) == 0 {
+		return nil, errors.New("it is empty")
 	}
-	return nil
+	return found, nil
+}
+
+func readPart(list io.Reader, header *tar.Header) (part, error) {
+	content, end, err := decompressed(list)
+	if err != nil {
+		return part{}, err
+	}
+	defer end()
+	sum := sha256.New()
+	var text bytes.Buffer
+	if header.Size <= maxDocument {
+		_, err = io.Copy(io.MultiWriter(sum, &text), io.LimitReader(content, maxDocument))
+	}
+	if err == nil {
+		_, err = io.Copy(sum, content)
+	}
+	return part{hex.EncodeToString(sum.Sum(nil)), text.Bytes()}, err
 }
 
 // unreadable says in words what keeps a file from being read.
@@ -119,78 +140,30 @@ func unreadable(err error, begun bool) error {
 	return fmt.Errorf("it is damaged (%w): copy it again", err)
 }
 
-// checkLayers compares the layers with the sums that the configuration names.
-func checkLayers(image v1.Image, sums []v1.Hash, listed int) error {
-	if len(sums) != listed || listed == 0 {
-		return fmt.Errorf("it has %d layers, and its configuration names %d", listed, len(sums))
+func (p parts) decode(name string, into any) error {
+	found, ok := p[path.Clean(name)]
+	if !ok {
+		return fmt.Errorf("it has no %s", name)
 	}
-	for _, want := range sums {
-		layer, err := image.LayerByDiffID(want)
-		if err != nil {
-			return fmt.Errorf("its layer %s: %w", want, err)
-		}
-		got, err := sumOf(layer)
-		if err != nil {
-			return fmt.Errorf("its layer %s: %w", want, err)
-		}
-		if got != want.Hex {
-			return fmt.Errorf("it is damaged: its layer %s has the sum %s: copy it again", want, got)
-		}
+	if err := json.Unmarshal(found.text, into); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
 	}
 	return nil
 }
 
-func sumOf(layer v1.Layer) (string, error) {
-	content, err := layer.Uncompressed()
-	if err != nil {
-		return "", err
+// checkLayers compares the layers with the sums that the configuration names.
+func (p parts) checkLayers(files []string, sums []v1.Hash) error {
+	if len(sums) != len(files) || len(files) == 0 {
+		return fmt.Errorf("it has %d layers, and its configuration names %d", len(files), len(sums))
 	}
-	defer content.Close() //nolint:errcheck // only read
-	sum := sha256.New()
-	if _, err := io.Copy(sum, content); err != nil {
-		return "", err
+	for i, file := range files {
+		got, ok := p[path.Clean(file)]
+		switch {
+		case !ok:
+			return fmt.Errorf("it is no saved image, or it is cut off: it has no layer %s", file)
+		case got.sum != sums[i].Hex:
+			return fmt.Errorf("it is damaged: its layer %s has the sum %s: copy it again", sums[i], got.sum)
+		}
 	}
-	return hex.EncodeToString(sum.Sum(nil)), nil
-}
-
-// zstdMagic begins a file that is compressed with zstd.
-//
-// Source: RFC 8878, section 3.1.1
-var zstdMagic = []byte{0x28, 0xb5, 0x2f, 0xfd}
-
-// Open returns the content of a file, decompressed. Reading ends with ctx.
-func Open(ctx context.Context, path string) (io.ReadCloser, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	content := bufio.NewReaderSize(endsWith{ctx, file}, 1<<20)
-	if magic, _ := content.Peek(len(zstdMagic)); !bytes.Equal(magic, zstdMagic) { // a shorter file is not compressed
-		return &opened{content, file.Close}, nil
-	}
-	unpacked, err := zstd.NewReader(content)
-	if err != nil {
-		return nil, errors.Join(err, file.Close())
-	}
-	return &opened{unpacked, func() error { unpacked.Close(); return file.Close() }}, nil
-}
-
-type opened struct {
-	io.Reader
-	close func() error
-}
-
-func (o *opened) Close() error { return o.close() }
-
-// endsWith is a reader that fails when its context has ended.
-type endsWith struct {
-	ctx context.Context
-	io.Reader
-}
-
-func (r endsWith) Read(p []byte) (int, error) {
-	if r.ctx.Err() != nil {
-		return 0, context.Cause(r.ctx)
-	}
-	return r.Reader.Read(p)
+	return nil
 }
