@@ -17,7 +17,7 @@ func TestAsAPluginOfKubectl(t *testing.T) {
 		}
 		for args, wants := range map[string][]string{
 			"--help":          {"\n  " + called + " [command]\n", "\n  " + called + " doctor ", `"` + called + ` [command] --help"`},
-			"doctor --help":   {"\n  " + called + " doctor [flags]\n", "\n  " + called + " doctor --nodes 8 --json\n"},
+			"doctor --help":   {"\n  " + called + " doctor [flags]\n", "\n  " + called + " doctor --nodes 8 --kubernetes v1.36.3 --json\n"},
 			"doctor --nodess": {"see '" + called + " doctor --help'"},
 			"doctr":           {`unknown command "doctr" for "` + called + `"`},
 		} {

@@ -117,7 +117,9 @@ func (f *Forecast) sort(ctx context.Context, h host, o Options) error {
 // buildParts are the parts of a build, in its order. Which versions of etcd and CoreDNS it takes, kubeadm says when it has been compiled: any
 // that the cache has counts as held.
 func buildParts(kubernetesVersion, goVersion, suite string) []Part {
-	is := func(p program) func(string) bool { return func(entry string) bool { return entry == p.entry(goVersion) } }
+	is := func(p program) func(string) bool {
+		return func(entry string) bool { return entry == p.entry(goVersion) }
+	}
 	some := func(of func(version string) program) func(string) bool {
 		return func(entry string) bool {
 			version, ok := strings.CutPrefix(entry, of("").name+"-")

@@ -97,7 +97,9 @@ func (p program) key(goVersion string) string {
 }
 
 // entry is the name of the cache entry that the files are kept in.
-func (p program) entry(goVersion string) string { return p.name + "-" + p.version + "-" + p.key(goVersion) }
+func (p program) entry(goVersion string) string {
+	return p.name + "-" + p.version + "-" + p.key(goVersion)
+}
 
 // goMod is the go.mod of a throw-away module whose tools are the commands. Replacements that point to a folder of the
 // module's own repository do not exist outside of it. Kubernetes replaces its staging modules that way; they are also

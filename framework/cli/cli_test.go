@@ -58,6 +58,7 @@ func TestBadUsageIsExitCode4AndSaysWhatToDo(t *testing.T) {
 		{"workload backend --colour=red", "flag provided but not defined"},
 		{"doctor now", `unknown command "now"`},
 		{"doctor --nodes 0", "nodes 0: must be at least 1"},
+		{"doctor --kubernetes 1.37", `kubernetes version "1.37": want v1.MINOR.PATCH, such as v1.37.0`},
 		{"doctor --nodes many", "--nodes many: want a whole number"},
 		{"up demo --zones a,b,a", `zones ["a" "b" "a"]: every zone needs a name of its own`},
 		{"up demo --zones a_", `zone "a_": `},

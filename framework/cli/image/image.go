@@ -19,8 +19,8 @@ import (
 // Command is the command `holdfast image`.
 func Command() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:     "image",
-		Short:   "Get the image that the nodes run, or that of holdfast itself",
+		Use:   "image",
+		Short: "Get the image that the nodes run, or that of holdfast itself",
 		Long: `image gets a kindest/node image, or builds its equivalent where no container registry answers. save and load bring it from one machine to
 another, so that a team builds it once.`,
 		Example: "  holdfast image build --kubernetes v1.36.3\n  holdfast image save node-v1.36.3.tar.zst --kubernetes v1.36.3\n  holdfast image load node-v1.36.3.tar.zst",
