@@ -34,6 +34,11 @@ func releaseArchive(t *testing.T, says string) []byte {
 	return all.Bytes()
 }
 
+func sumOf(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])
+}
+
 // releases is a server with the release v1.2.3, which has these files.
 func releases(t *testing.T, files map[string]string) *httptest.Server {
 	t.Helper()
@@ -56,7 +61,6 @@ func TestActionDownload(t *testing.T) {
 	}
 	const name = "holdfast_1.2.3_linux_amd64.tar.gz"
 	good := string(releaseArchive(t, "released"))
-	sumOf := func(text string) string { sum := sha256.Sum256([]byte(text)); return hex.EncodeToString(sum[:]) }
 	sums := sumOf("another") + "  holdfast_1.2.3_linux_arm64.tar.gz\n" + sumOf(good) + "  " + name + "\n"
 	whole := map[string]string{name: good, "checksums.txt": sums}
 	for title, test := range map[string]struct {
