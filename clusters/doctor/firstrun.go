@@ -39,7 +39,8 @@ func (m *machine) firstRun(ctx context.Context, e containerEngine, o Options) Ch
 		check.Found, check.Remedy = m.build(f, cache), firstRemedy
 		if f.Blocked != nil {
 			check.Status = Warn
-			check.Found = fmt.Sprintf("no registry sends the node image of Kubernetes %s, and it cannot be built here: %v", f.Kubernetes, f.Blocked)
+			check.Found = fmt.Sprintf("no registry sends the node image of Kubernetes %s, and it cannot be built here: %s", f.Kubernetes,
+				strings.ReplaceAll(f.Blocked.Error(), "\n", "; "))
 		}
 	}
 	return check

@@ -46,9 +46,9 @@ func TestFirstRun(t *testing.T) {
 				"then a cluster takes about a minute",
 		},
 		"not to be had": {
-			f:     nodeimage.Forecast{Kubernetes: "v1.37.1", Missing: []nodeimage.Part{compile}, Blocked: errors.New("only root can")},
+			f:     nodeimage.Forecast{Kubernetes: "v1.37.1", Missing: []nodeimage.Part{compile}, Blocked: errors.New("no mirror\nno apt-get")},
 			cores: 2, status: Warn, remedy: true,
-			found: "no registry sends the node image of Kubernetes v1.37.1, and it cannot be built here: only root can",
+			found: "no registry sends the node image of Kubernetes v1.37.1, and it cannot be built here: no mirror; no apt-get",
 		},
 		"no answer": {err: errors.New("ask podman: no such file"), cores: 2, status: Warn, found: "unknown: ask podman: no such file"},
 	} {

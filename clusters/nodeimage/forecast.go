@@ -74,19 +74,25 @@ func foresee(ctx context.Context, h host, e registry.Asker, version string, o Op
 	if err != nil {
 		return f, err
 	}
-	if size, err := pullBytes(ctx, stockName(f.Kubernetes), arch); err == nil {
-		f.PullBytes = size
-		return f, nil
+	for _, name := range stockNames(version) {
+		size, err := pullBytes(ctx, name, arch)
+		switch {
+		case ctx.Err() != nil:
+			return f, context.Cause(ctx)
+		case err == nil:
+			f.PullBytes, f.Kubernetes = size, registry.Image{}.Ref(name).Kubernetes
+			return f, nil
+		}
+		if errors.Is(err, registry.ErrNoRegistry) {
+			break // as ensure does
+		}
 	}
-	if ctx.Err() != nil {
-		return f, context.Cause(ctx)
-	}
-	f.Blocked = f.sort(ctx, h, o)
+	f.Blocked = f.divide(ctx, h, o)
 	return f, nil
 }
 
-// sort divides the parts of a build by what the cache has. The error says what keeps a build from beginning.
-func (f *Forecast) sort(ctx context.Context, h host, o Options) error {
+// divide sorts the parts of a build by what the cache has. The error says what keeps a build from beginning.
+func (f *Forecast) divide(ctx context.Context, h host, o Options) error {
 	golang, noGo := newGoTool(ctx, h, os.TempDir())
 	from, noMirror := h.findDistribution(ctx)
 	entries, _ := os.ReadDir(o.CacheDir) // usually there is none before the first build

@@ -64,6 +64,25 @@ func TestForesee(t *testing.T) {
 			},
 			want: told{Pull: 400_000_000},
 		},
+		"a registry has kind's default alone": {
+			pull: func(_ context.Context, image, _ string) (int64, error) {
+				if image != registry.KindDefault() {
+					return 0, errors.New("manifest unknown")
+				}
+				return 300_000_000, nil
+			},
+			want: told{Pull: 300_000_000},
+		},
+		"a registry has kind's default, which is of another version": {
+			version: "v1.36.3",
+			pull: func(_ context.Context, image, _ string) (int64, error) {
+				if image != registry.KindDefault() {
+					return 0, errors.New("manifest unknown")
+				}
+				return 300_000_000, nil
+			},
+			want: told{Missing: allParts},
+		},
 		"nothing at all": {want: told{Missing: allParts}},
 		"all but the image": {
 			cache: []string{

@@ -88,7 +88,7 @@ func checkLoadable(ctx context.Context, e registry.Engine, saved archive.Image) 
 		return fmt.Errorf("%s is an image for %s/%s, and %s runs linux/%s here: save one on a machine of that architecture",
 			saved.Name, saved.OS, saved.Architecture, e.Name(), arch)
 	}
-	repository, tag, _ := cutTag(saved.Name)
+	repository, tag := cutTag(saved.Name)
 	switch {
 	case isBalancer(saved.Name):
 		return checkBalancer(ctx, e, saved)

@@ -73,11 +73,7 @@ func ensure(ctx context.Context, e registry.Engine, version string, build func(c
 	if held || err != nil {
 		return ref, err
 	}
-	stock := []string{stockName(wanted)}
-	if version == "" {
-		stock = append(stock, registry.KindDefault())
-	}
-	for _, name := range stock {
+	for _, name := range stockNames(version) {
 		err := registry.Pull(ctx, e, name)
 		if err == nil {
 			ref, err := registry.Inspect(ctx, e, name)
@@ -96,18 +92,18 @@ func ensure(ctx context.Context, e registry.Engine, version string, build func(c
 
 // present returns an image for a version that the engine holds; held is false if the engine holds none.
 func present(ctx context.Context, e registry.Asker, version string) (ref registry.Ref, held bool, err error) {
-	names := []string{builtName(orDefault(version)), stockName(orDefault(version))}
-	if version == "" { // by its digest if it was pulled, and by its tag if it came from a file
-		names = append(names, registry.KindDefault(), kindDefaultTag())
+	names := append([]string{builtName(orDefault(version))}, stockNames(version)...)
+	if version == "" { // kind's default came from a file, which keeps no digest
+		names = append(names, kindDefaultTag())
 	}
 	for _, name := range names {
 		ref, err := registry.Inspect(ctx, e, name)
-		if ctx.Err() != nil {
-			return registry.Ref{}, false, err
-		}
 		if err == nil {
 			ref.Source = registry.Present
 			return ref, true, nil
+		}
+		if ctx.Err() != nil {
+			return registry.Ref{}, false, err
 		}
 	}
 	return registry.Ref{}, false, nil
@@ -127,6 +123,15 @@ func builtName(version string) string {
 
 // stockName is kindest/node with the host of the default registry: podman resolves short names only if it is configured to.
 func stockName(version string) string { return registry.Qualified("kindest/node:" + version) }
+
+// stockNames are the images of others that serve for a version, the best first.
+func stockNames(version string) []string {
+	names := []string{stockName(orDefault(version))}
+	if version == "" {
+		names = append(names, registry.KindDefault())
+	}
+	return names
+}
 
 // kindDefaultTag is the reference of kind's default image with a tag in place of a digest.
 func kindDefaultTag() string {

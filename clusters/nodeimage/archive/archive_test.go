@@ -87,6 +87,7 @@ func TestReadRefuses(t *testing.T) {
 	edited := func(edit func(p []archivetest.Part) []archivetest.Part) []byte {
 		return archivetest.Tar(t, edit(slices.Clone(parts)))
 	}
+	layersAlone, _, _ := bytes.Cut(whole, []byte(archivetest.Sum(parts[2].Content)))
 	flipped := bytes.Clone(small)
 	flipped[len(flipped)/2] ^= 0xff
 	for name, test := range map[string]struct {
@@ -100,7 +101,7 @@ func TestReadRefuses(t *testing.T) {
 		"cut off, compressed":    {small[:len(small)/2], "it is cut off (unexpected EOF): copy it again"},
 		"without the last bytes": {small[:len(small)-2], "it is cut off (unexpected EOF): copy it again"},
 		"cut off, plain":         {whole[:700], "it is cut off (unexpected EOF): copy it again"},
-		"cut off between files":  {whole[:bytes.Index(whole, []byte(archivetest.Sum(parts[2].Content)))], "it is no saved image, or it is cut off: it has no manifest.json"},
+		"cut off between files":  {layersAlone, "it is no saved image, or it is cut off: it has no manifest.json"},
 		"a changed byte":         {flipped, "it is damaged"},
 		"a changed layer": {edited(func(p []archivetest.Part) []archivetest.Part {
 			p[1].Content = strings.Replace(p[1].Content, "Kubernetes", "kubernetes", 1)
@@ -188,5 +189,8 @@ func TestWriteLeavesNothingUnfinished(t *testing.T) {
 	}
 	if _, _, err := archive.Write(t.Context(), filepath.Join(t.TempDir(), "none", "x"), nil); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("no folder: %v", err)
+	}
+	if _, _, err := archive.Write(t.Context(), t.TempDir(), nil); err == nil || !strings.Contains(err.Error(), "it is a folder: name a file") {
+		t.Errorf("a folder: %v", err)
 	}
 }

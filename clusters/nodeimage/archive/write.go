@@ -19,6 +19,9 @@ func Write(ctx context.Context, path string, content func(io.Writer) error) (ima
 			err = fmt.Errorf("write %s: %w", path, err)
 		}
 	}()
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return Image{}, 0, errors.New("it is a folder: name a file")
+	}
 	part, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.part")
 	if err != nil {
 		return Image{}, 0, err

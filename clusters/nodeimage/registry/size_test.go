@@ -52,9 +52,17 @@ func TestPullBytes(t *testing.T) {
 		"no such architecture": {ref.String(), "riscv64", "no child with platform linux/riscv64"},
 		"no name":              {"kindest/Node", "amd64", "could not parse reference"},
 	} {
-		if got, err := PullBytes(t.Context(), test.image, test.arch); err == nil || !strings.Contains(err.Error(), test.want) {
+		if got, err := PullBytes(t.Context(), test.image, test.arch); err == nil || !strings.Contains(err.Error(), test.want) || errors.Is(err, ErrNoRegistry) {
 			t.Errorf("%s: %d, %v; want %s", name, got, err, test.want)
 		}
+	}
+}
+
+func TestPullBytesWithoutARegistry(t *testing.T) {
+	server := httptest.NewServer(registry.New())
+	server.Close()
+	if _, err := PullBytes(t.Context(), strings.TrimPrefix(server.URL, "http://")+"/kindest/node:v1", "amd64"); !errors.Is(err, ErrNoRegistry) {
+		t.Errorf("got %v", err)
 	}
 }
 
