@@ -140,8 +140,9 @@ release-check: $(GORELEASER) $(CYCLONEDX) ## Make a release of this commit for e
 	go test -tags e2e -count 1 -run '^TestRelease' -v ./framework/cli/github
 
 .PHONY: release
-release: $(GORELEASER) $(CYCLONEDX) ## Make and publish the release of the tag that is checked out, as .github/workflows/release.yml does
+release: $(GORELEASER) $(CYCLONEDX) ## Make a draft of the release of the tag that is checked out, and look through it; .github/workflows/release.yml publishes it
 	PATH="$(dir $(CYCLONEDX)):$$PATH" $(GORELEASER) release --config .github/goreleaser.yaml --clean
+	go test -tags e2e -count 1 -run '^TestRelease' -v ./framework/cli/github
 
 .PHONY: bench
 bench: ## Run the benchmarks, side by side with what they are measured against (about half an hour)

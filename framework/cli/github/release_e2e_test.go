@@ -33,14 +33,15 @@ const releaseDir = "bin/release"
 // released is the release in releaseDir.
 type released struct {
 	version, commit string
+	tag             string            // of a snapshot: the last one, which has another version
 	sums            map[string]string // by name of the file
 }
 
 func readRelease(t *testing.T) (r released) {
 	t.Helper()
-	var meta struct{ Version, Commit string }
+	var meta struct{ Version, Commit, Tag string }
 	must(t, json.Unmarshal(readFile(t, "metadata.json"), &meta))
-	r = released{version: meta.Version, commit: meta.Commit, sums: map[string]string{}}
+	r = released{version: meta.Version, commit: meta.Commit, tag: meta.Tag, sums: map[string]string{}}
 	for line := range strings.Lines(string(readFile(t, "checksums.txt"))) {
 		sum, name, ok := strings.Cut(strings.TrimSpace(line), "  ")
 		if !ok {
@@ -187,7 +188,7 @@ func TestReleaseManifests(t *testing.T) {
 		platform := p.Selector.MatchLabels.OS + "/" + p.Selector.MatchLabels.Arch
 		found = append(found, platform)
 		name := r.archive(platform)
-		if p.Bin != "holdfast" || p.SHA256 != r.sums[name] || !strings.HasSuffix(p.URI, "/holdfast-ha/holdfast/releases/download/v"+r.version+"/"+name) {
+		if p.Bin != "holdfast" || p.SHA256 != r.sums[name] || !strings.HasSuffix(p.URI, "/holdfast-ha/holdfast/releases/download/"+r.tag+"/"+name) {
 			t.Errorf("krew, %s: %+v", platform, p)
 		}
 		if !strings.Contains(cask, r.sums[name]) {
