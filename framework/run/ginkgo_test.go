@@ -309,7 +309,7 @@ func TestStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := runfolder.File{
-		Format: runfolder.Format, ID: "r1", Started: s.Started.UTC(), Holdfast: "v1.2.3", Kubernetes: "v1.36.3",
+		Format: runfolder.Format, ID: "r1", Started: s.Started.UTC(), Holdfast: "v1.2.3", Kubernetes: "v1.36.3", Machine: runfolder.ThisMachine(),
 		Profile: "stock", Seed: 4711, Args: s.Args, Reproduce: "again  v1.36.3",
 	}
 	got := c.kept()
