@@ -38,6 +38,9 @@ type Settings struct {
 	ProxyMode  clusters.ProxyMode
 	// LoadWorkers is how many load workers send the load of each scenario; 0 leaves it as the scenario has it.
 	LoadWorkers int
+	// SideBySide is how many scenarios may run at the same time on one cluster: those that touch nothing but their own workloads. 0 or 1: one
+	// after the other.
+	SideBySide int
 	// LeaderElection is clusters.Spec.LeaderElection for every cluster.
 	LeaderElection bool
 	// Open returns a cluster that it creates or finds.
