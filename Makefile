@@ -17,6 +17,11 @@ ACTIONLINT := $(CACHE)/tools/actionlint-$(ACTIONLINT_VERSION)
 # go test says nothing of what was skipped, unless it says everything; gotestsum lists it at the end, with the reason.
 GOTESTSUM_VERSION := v1.13.0
 GOTESTSUM := $(CACHE)/tools/gotestsum-$(GOTESTSUM_VERSION)
+# The newest of goreleaser that Go 1.26 compiles. It finds cyclonedx-gomod, which lists what an executable is made of, by its name.
+GORELEASER_VERSION := v2.17.0
+GORELEASER := $(CACHE)/tools/goreleaser-$(GORELEASER_VERSION)
+CYCLONEDX_VERSION := v1.10.0
+CYCLONEDX := $(CACHE)/tools/cyclonedx-gomod-$(CYCLONEDX_VERSION)/cyclonedx-gomod
 # Debian's Prometheus and Alertmanager are unpacked here and not installed, because a package that is installed starts a service.
 PROMETHEUS := $(CACHE)/tools/prometheus
 
@@ -67,8 +72,8 @@ adversary: ## Attack real records: evidence removed at random 10,000 times, dama
 	go test -count 1 -timeout 1h ./framework/invariant -run '^(TestAttacks|TestWithoutItsEvidenceNothingIsHeld|TestDamageIsNeverHeld)$$' -v -adversary
 
 .PHONY: e2e
-e2e: build ## Certify a real cluster; PROFILE=short (the default) or full, KUBERNETES=v1.37.0, PROXY_MODE=iptables; RESUME=last-attempt continues a run
-	bin/holdfast run $(if $(RESUME),--resume $(RESUME),--scope $(PROFILE) $(if $(KUBERNETES),--kubernetes $(KUBERNETES)) $(if $(PROXY_MODE),--proxy-mode $(PROXY_MODE)))
+e2e: build ## Certify a real cluster; PROFILE=short (the default) or full, KUBERNETES=v1.37.0, PROXY_MODE=iptables, ENGINE=docker, SIDE_BY_SIDE=3; RESUME=last-attempt continues a run
+	$(if $(ENGINE),HOLDFAST_ENGINE=$(ENGINE)) bin/holdfast run $(if $(RESUME),--resume $(RESUME),--scope $(PROFILE) $(if $(KUBERNETES),--kubernetes $(KUBERNETES)) $(if $(PROXY_MODE),--proxy-mode $(PROXY_MODE)) $(if $(SIDE_BY_SIDE),--side-by-side $(SIDE_BY_SIDE)))
 
 .PHONY: certify
 certify: build ## Upgrade a cluster in place, under load, and certify it; FROM=v1.36.3 TO=v1.37.0, PROFILES=core,extended, APP=a folder with holdfast.yaml
@@ -134,13 +139,31 @@ cross: ## Compile everything, with its tests, for macOS and for arm64 (the first
 	  echo "go vet for $$target"; GOOS=$${target%/*} GOARCH=$${target#*/} CGO_ENABLED=0 go vet ./... || exit 1; \
 	done
 
+.PHONY: completions
+completions: build ## Write what shells need to complete holdfast's commands into bin/completions
+	mkdir -p bin/completions
+	for shell in bash zsh fish; do bin/holdfast completion $$shell > bin/completions/holdfast.$$shell || exit 1; done
+
+.PHONY: release-check
+release-check: $(GORELEASER) $(CYCLONEDX) ## Make a release of this commit for every platform in bin/release, publish nothing, and look through it (the first time half an hour)
+	$(GORELEASER) check --config .github/goreleaser.yaml
+	PATH="$(dir $(CYCLONEDX)):$$PATH" $(GORELEASER) release --config .github/goreleaser.yaml --snapshot --clean
+	go test -tags e2e -count 1 -run '^TestRelease' -v ./framework/cli/github
+
+.PHONY: release
+release: $(GORELEASER) $(CYCLONEDX) ## Make a draft of the release of the tag that is checked out, and look through it; .github/workflows/release.yml publishes it
+	PATH="$(dir $(CYCLONEDX)):$$PATH" $(GORELEASER) release --config .github/goreleaser.yaml --clean
+	go test -tags e2e -count 1 -run '^TestRelease' -v ./framework/cli/github
+
 .PHONY: bench
-bench: ## Run the benchmarks, side by side with what they are measured against (about half an hour)
+bench: build chromium ## Run the benchmarks, side by side with what they are measured against (about half an hour)
 	go test -run '^$$' -bench . -benchmem ./framework/history ./framework/invariant
 	go test -run '^$$' -bench . -benchtime 1x ./framework/export
 	go test -run '^$$' -bench . -benchtime 1x -timeout 40m ./framework/load/collect ./framework/selftest
 	go test -run '^$$' -bench Patrol -benchtime 1x -timeout 30m ./framework/patrol
 	go test -count 1 -run '^TestADay$$' -v ./framework/recording -args -hours 24
+	go test -count 1 -run '^TestTheReportOfManyRequests$$' -timeout 30m -v ./reports/page -args -requests 10000000
+	go test -tags e2e -run '^$$' -bench Pace -benchtime 3x -timeout 1h ./framework/cli
 	go test -tags e2e -run '^$$' -bench ProvenCluster -benchtime 5x -timeout 1h ./clusters/kind
 
 .PHONY: clean
@@ -156,7 +179,7 @@ fi
 @echo "building $(@F) into $(@D) (once, $(2); HOLDFAST_NO_INSTALL=1 refuses)"
 mkdir -p $(@D)
 GOBIN=$(@D)/tmp go install $(1)
-mv $(@D)/tmp/$(notdir $(firstword $(subst @, ,$(1)))) $@
+mv $(@D)/tmp/$(notdir $(patsubst %/v2,%,$(firstword $(subst @, ,$(1))))) $@
 endef
 
 $(GOLANGCI_LINT):
@@ -164,6 +187,12 @@ $(GOLANGCI_LINT):
 
 $(ACTIONLINT):
 	$(call build-tool,github.com/rhysd/actionlint/cmd/actionlint@$(ACTIONLINT_VERSION),some seconds)
+
+$(GORELEASER):
+	$(call build-tool,github.com/goreleaser/goreleaser/v2@$(GORELEASER_VERSION),ten minutes)
+
+$(CYCLONEDX):
+	$(call build-tool,github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@$(CYCLONEDX_VERSION),some seconds)
 
 $(GOTESTSUM):
 	$(call build-tool,gotest.tools/gotestsum@$(GOTESTSUM_VERSION),some seconds)

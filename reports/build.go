@@ -55,7 +55,7 @@ func reportOf(file runfolder.File) Report {
 	r := Report{
 		Interrupted: file.Interrupted,
 		RunID:       file.ID, Started: file.Started, Holdfast: file.Holdfast, Seed: file.Seed, Profile: file.Profile,
-		Reproduce: file.Reproduce, Incident: file.Incident,
+		Machine: file.Machine, Reproduce: file.Reproduce, Incident: file.Incident,
 	}
 	for _, again := range file.Resumed {
 		r.Resumed = append(r.Resumed, Resumption{At: again.At, Holdfast: again.Holdfast, Left: len(again.Again)})

@@ -2,12 +2,14 @@ package reports
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/holdfast-ha/holdfast/framework/analysis/attribution"
 	"github.com/holdfast-ha/holdfast/framework/analysis/disturbances"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/history/stages"
 	"github.com/holdfast-ha/holdfast/framework/judge"
+	"github.com/holdfast-ha/holdfast/framework/prose"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 	"github.com/holdfast-ha/holdfast/reports/words"
 )
@@ -20,7 +22,7 @@ func Describe(run history.Run, verdicts []verdict.Verdict) Scenario {
 	}
 	begin, end := bounds(run.Events)
 	s := Scenario{
-		Name: run.Header.Scenario, Claim: run.Header.Claim, Notes: run.Header.Notes, Facts: factsOf(run.Header), Incomplete: run.Incomplete, Seed: run.Header.Seed,
+		Name: run.Header.Scenario, Claim: run.Header.Claim, Notes: notesOf(run.Header), Facts: factsOf(run.Header), Incomplete: run.Incomplete, Seed: run.Header.Seed,
 		Cluster: clusterOf(run.Header.Cluster), Took: Seconds(end - begin), Trouble: troubles(run.Events), Zones: zones(run.Events, end), End: end,
 	}
 	for _, p := range run.Phases() {
@@ -168,4 +170,12 @@ func (s *Scenario) P99() (worst Seconds) {
 		}
 	}
 	return worst
+}
+
+// notesOf are the record's own notes, and what ran beside the scenario.
+func notesOf(h history.Header) []string {
+	if len(h.Beside) == 0 {
+		return h.Notes
+	}
+	return append(slices.Clone(h.Notes), "On the same cluster, at the same time, ran "+prose.List(h.Beside)+".")
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/analysis/attribution"
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
@@ -45,9 +46,11 @@ type Report struct {
 	Seed          uint64    `json:"seed"`             // zero if unknown
 	Profile       string    `json:"profile"`
 	Cluster       Cluster   `json:"cluster"` // of the first scenario whose record has one
-	Counts        Counts    `json:"counts"`
-	Reproduce     string    `json:"reproduce"`             // the command that runs everything again
-	Interrupted   string    `json:"interrupted,omitempty"` // by what, such as SIGINT
+	// Machine is what the run began on. Absent in older records.
+	Machine     *runfolder.Machine `json:"machine,omitempty"`
+	Counts      Counts             `json:"counts"`
+	Reproduce   string             `json:"reproduce"`             // the command that runs everything again
+	Interrupted string             `json:"interrupted,omitempty"` // by what, such as SIGINT
 	// Resumed are the times at which the run was continued after an interruption.
 	Resumed []Resumption `json:"resumed,omitempty"`
 	// Incident is the outage that the scenarios reproduce; nil if they reproduce none.

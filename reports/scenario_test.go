@@ -3,6 +3,7 @@ package reports
 import (
 	"errors"
 	"iter"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -298,5 +299,15 @@ func TestJSONOfNothing(t *testing.T) {
 	}
 	if strings.Contains(text.String(), "null") {
 		t.Errorf("null in\n%s", &text)
+	}
+}
+
+// A report says what ran on the cluster at the same time.
+func TestTheReportSaysWhatRanBeside(t *testing.T) {
+	run := many(10)
+	run.Header.Notes, run.Header.Beside = []string{"A note."}, []string{"chaos/a", "chaos/b"}
+	want := []string{"A note.", "On the same cluster, at the same time, ran chaos/a and chaos/b."}
+	if got := Describe(run, nil).Notes; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -18,6 +18,8 @@ const DefaultNodes = 5
 type Options struct {
 	// Nodes is the number of nodes of the planned cluster; default DefaultNodes.
 	Nodes int
+	// Kubernetes is the version of the planned cluster, such as "v1.37.0"; default: what nodeimage.Ensure takes an empty one to mean.
+	Kubernetes string
 	// CacheDir is holdfast's cache folder; default engine.CacheDir().
 	CacheDir string
 	// Install allows installing a missing engine, as root on Debian or Ubuntu. Otherwise the report contains the commands.
@@ -54,7 +56,7 @@ type Report struct {
 	Checks []Check `json:"checks"`
 }
 
-// Examine runs all checks, which takes about a second. As root it first does the same as Prepare. It installs nothing unless
+// Examine runs all checks, which takes about a second, or some seconds more if there is no node image and no registry answers. As root it first does the same as Prepare. It installs nothing unless
 // Options.Install is set.
 func Examine(ctx context.Context, o Options) Report {
 	return thisMachine().examine(ctx, o)
@@ -80,6 +82,7 @@ func (m *machine) examine(ctx context.Context, o Options) Report {
 		m.netem(ctx),
 		m.memory(o.Nodes),
 		m.disk(found, o),
+		m.firstRun(ctx, found, o),
 		balancer(ctx, found),
 		leftovers(ctx, found),
 	} {

@@ -11,6 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/holdfast-ha/holdfast/clusters/engine"
+	"github.com/holdfast-ha/holdfast/clusters/nodeimage"
+	"github.com/holdfast-ha/holdfast/clusters/nodeimage/registry"
 )
 
 // laptop is a healthy machine: cgroup v2, a user other than root, and docker.
@@ -72,6 +74,10 @@ func newMachine(t *testing.T, files map[string]string) (*machine, *fakeEngine) {
 		write:     func(path string, content []byte) error { return os.WriteFile(path, content, 0o600) },
 		isolated:  func(context.Context, string, ...string) error { return nil },
 		find:      func(context.Context, engine.Options) (containerEngine, error) { return e, nil },
+		foresee: func(context.Context, registry.Asker, string, nodeimage.Options) (nodeimage.Forecast, error) {
+			return nodeimage.Forecast{Kubernetes: "v1.37.1", Held: "localhost/holdfast/node:v1.37.1-abc"}, nil
+		},
+		cores: 2,
 	}
 	for path, content := range files {
 		m.put(t, path, content)

@@ -8,12 +8,15 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/holdfast-ha/holdfast/clusters/engine"
+	"github.com/holdfast-ha/holdfast/clusters/nodeimage"
+	"github.com/holdfast-ha/holdfast/clusters/nodeimage/registry"
 )
 
 // machine is the machine to examine. Tests replace its root folder and functions.
@@ -28,6 +31,9 @@ type machine struct {
 	// isolated runs a program in a new network namespace.
 	isolated func(ctx context.Context, stdin string, command ...string) error
 	find     func(ctx context.Context, o engine.Options) (containerEngine, error)
+	foresee  func(ctx context.Context, e registry.Asker, kubernetes string, o nodeimage.Options) (nodeimage.Forecast, error)
+	// cores is how many cores this process may use.
+	cores int
 	// prepared describes what Prepare did, by path.
 	prepared map[string]string
 }
@@ -53,6 +59,8 @@ func thisMachine() *machine {
 			}
 			return found, nil
 		},
+		foresee: nodeimage.Foresee,
+		cores:   runtime.GOMAXPROCS(0), // which heeds the limits of this process's cgroup
 	}
 }
 

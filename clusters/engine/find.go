@@ -1,10 +1,12 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 )
@@ -23,6 +25,8 @@ type Options struct {
 	CacheDir string
 	// NoInstall forbids installing packages, as does HOLDFAST_NO_INSTALL=1.
 	NoInstall bool
+	// Only is the one engine that may be used, Docker or Podman, as HOLDFAST_ENGINE names it. Default: both are tried.
+	Only string
 	// Say reports long or machine-changing steps before they start. Default: no reports.
 	Say func(format string, args ...any)
 }
@@ -63,9 +67,12 @@ func find(ctx context.Context, h host, o Options) (*Engine, error) {
 	if err := s.options.fill(); err != nil {
 		return nil, err
 	}
-	found, err := s.try(ctx, dockerEngine{}, podmanEngine{})
+	found, err := s.try(ctx, s.options.kinds()...)
 	if found != nil || err != nil {
 		return found, err
+	}
+	if s.options.Only == Docker {
+		return nil, &NotFoundError{Refusals: s.refusals, Remedy: s.dockerRemedy()}
 	}
 	return s.install(ctx)
 }
@@ -88,7 +95,16 @@ func (o *Options) fill() error {
 	if set := os.Getenv("HOLDFAST_NO_INSTALL"); set != "" && set != "0" {
 		o.NoInstall = true
 	}
+	o.Only = cmp.Or(o.Only, os.Getenv("HOLDFAST_ENGINE"))
+	if len(o.kinds()) == 0 {
+		return fmt.Errorf("find a container engine: HOLDFAST_ENGINE=%s: want %s or %s", o.Only, Docker, Podman)
+	}
 	return nil
+}
+
+// kinds are the engines to try, in this order.
+func (o *Options) kinds() []kind {
+	return slices.DeleteFunc([]kind{dockerEngine{}, podmanEngine{}}, func(k kind) bool { return o.Only != "" && o.Only != k.name() })
 }
 
 // search is one call of Find.

@@ -88,6 +88,49 @@ func TestFind(t *testing.T) {
 	}
 }
 
+// A user who names an engine gets that one, or is told why not. Nothing else is tried, and nothing is installed in its place.
+func TestFindOnly(t *testing.T) {
+	for name, test := range map[string]struct {
+		only string
+		fake fake
+		want string
+	}{
+		"podman beside docker": {
+			only: Podman, want: "podman 4.3.1",
+			fake: fake{programs: []string{"docker", "podman"}, answers: merge(works("docker", dockerUp), works("podman", podmanUp))},
+		},
+		"docker": {
+			only: Docker, want: "docker 28.2.2",
+			fake: fake{programs: []string{"docker", "podman"}, answers: merge(works("docker", dockerUp), works("podman", podmanUp))},
+		},
+		"docker that has no daemon": {
+			only: Docker, want: "unset HOLDFAST_ENGINE",
+			fake: fake{programs: []string{"docker", "podman"}, answers: merge(works("podman", podmanUp),
+				map[string]answer{"docker info": {text: dockerDown, err: exits(t, 1, "Cannot connect")}})},
+		},
+		"no docker": {
+			only: Docker, want: "docker: not installed",
+			fake: fake{programs: []string{"podman", "apt-get"}, files: map[string]string{"/etc/os-release": "ID=debian\n"}, answers: works("podman", podmanUp)},
+		},
+		"another one": {only: "containerd", want: "HOLDFAST_ENGINE=containerd: want docker or podman"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("HOLDFAST_ENGINE", test.only)
+			found, err := find(t.Context(), test.fake.host(), Options{CacheDir: t.TempDir()})
+			got := fmt.Sprint(err)
+			if err == nil {
+				got = found.Name() + " " + found.Version()
+			}
+			if !strings.Contains(got, test.want) {
+				t.Errorf("got %s, want %s", got, test.want)
+			}
+			if test.fake.count("apt-get") > 0 {
+				t.Errorf("something was installed: %q", test.fake.asked)
+			}
+		})
+	}
+}
+
 func TestFindRemovesWhatTheProofMade(t *testing.T) {
 	for name, run := range map[string]answer{"it ran": {}, "it did not": {err: exits(t, 125, "no")}} {
 		t.Run(name, func(t *testing.T) {

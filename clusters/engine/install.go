@@ -126,6 +126,17 @@ func (s *search) remedy(missing []string) string {
 	return strings.Join(ways, "\n")
 }
 
+// dockerRemedy lists possible solutions where docker alone may be used.
+func (s *search) dockerRemedy() string {
+	ways := []string{"unset HOLDFAST_ENGINE   # and holdfast uses what there is"}
+	for _, refusal := range s.refusals {
+		if refusal.Remedy != "" {
+			ways = append(ways, refusal.Remedy)
+		}
+	}
+	return strings.Join(append(ways, "install docker, and start its daemon"), "\n")
+}
+
 func (s *search) sudo() string {
 	if s.uid == 0 {
 		return ""

@@ -170,8 +170,7 @@ func (b *builder) binaries(ctx context.Context, p *parts, source module) error {
 // program is one step: it takes the commands of a module from the cache, or compiles them.
 func (b *builder) program(ctx context.Context, p program, into *string) error {
 	return b.steps.do(ctx, p.name+" "+p.version, func(ctx context.Context) (cached bool, err error) {
-		name := p.name + "-" + p.version + "-" + p.key(b.golang.version)
-		*into, cached, err = b.cache.Entry(name, func(keep, work string) error {
+		*into, cached, err = b.cache.Entry(p.entry(b.golang.version), func(keep, work string) error {
 			if p.cgo {
 				if err := b.needCompiler(ctx, work); err != nil {
 					return err
@@ -183,11 +182,14 @@ func (b *builder) program(ctx context.Context, p program, into *string) error {
 	})
 }
 
+// pauseEntry is the name of the cache entry of the pause program.
+func pauseEntry(version, tag string) string { return "pause-" + tag + "-" + digest(version, tag) }
+
 // pause is one step: the pause program, which is written in C in Kubernetes' source.
 func (b *builder) pause(ctx context.Context, p *parts, source module) error {
 	tag := p.wanted["pause"].TagStr()
 	return b.steps.do(ctx, "pause "+tag, func(ctx context.Context) (cached bool, err error) {
-		p.pause, cached, err = b.cache.Entry("pause-"+tag+"-"+digest(b.version, tag), func(keep, work string) error {
+		p.pause, cached, err = b.cache.Entry(pauseEntry(b.version, tag), func(keep, work string) error {
 			if err := b.needCompiler(ctx, work); err != nil {
 				return err
 			}

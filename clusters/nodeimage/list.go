@@ -33,7 +33,7 @@ func list(ctx context.Context, e registry.Engine) ([]Held, error) {
 	var names []string
 	for name := range strings.Lines(string(out)) {
 		name = strings.TrimSpace(name)
-		repository, tag, _ := cutTag(name)
+		repository, tag := cutTag(name)
 		if tag != "<none>" && (repository == builtRepository || strings.HasSuffix("/"+repository, "/kindest/node") || isBalancer(name)) {
 			names = append(names, name)
 		}
@@ -63,12 +63,12 @@ func list(ctx context.Context, e registry.Engine) ([]Held, error) {
 }
 
 // cutTag splits a reference at its tag; a colon before a slash belongs to a port.
-func cutTag(image string) (repository, tag string, found bool) {
+func cutTag(image string) (repository, tag string) {
 	at := strings.LastIndex(image, ":")
 	if at < 0 || strings.Contains(image[at:], "/") {
-		return image, "", false
+		return image, ""
 	}
-	return image[:at], image[at+1:], true
+	return image[:at], image[at+1:]
 }
 
 // Remove removes a node image from the engine. An image that a container uses is kept, and Remove returns an error.

@@ -128,6 +128,7 @@ type fakeEngine struct {
 	held    map[string]string // output of inspect, by reference
 	scripts map[string]string // by verb: "pull", "load"; $1 is the image
 	after   func(verb, image string)
+	arch    string // of its machine
 	asked   []string
 }
 
@@ -153,6 +154,8 @@ func (e *fakeEngine) Output(ctx context.Context, args ...string) ([]byte, error)
 	}
 	e.asked = append(e.asked, strings.Join(args, " "))
 	switch strings.Join(args[:2], " ") {
+	case "info --format":
+		return []byte(e.arch + "\n"), nil
 	case "image inspect":
 		var out bytes.Buffer
 		for i, name := range args[2:] {
@@ -170,6 +173,9 @@ func (e *fakeEngine) Output(ctx context.Context, args ...string) ([]byte, error)
 		}
 		fmt.Fprintln(&out, "localhost/holdfast/node:<none>\nlocalhost/other:1\nlocalhost:5000/nothing")
 		return out.Bytes(), nil
+	}
+	if args[0] == "tag" {
+		return nil, nil
 	}
 	return nil, fmt.Errorf("unexpected %q", args)
 }

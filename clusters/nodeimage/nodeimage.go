@@ -1,6 +1,7 @@
 package nodeimage
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -64,27 +65,15 @@ func Ensure(ctx context.Context, e *engine.Engine, version string, o Options) (r
 }
 
 func ensure(ctx context.Context, e registry.Engine, version string, build func(context.Context, string) (registry.Ref, error)) (registry.Ref, error) {
-	wanted := version
-	if wanted == "" {
-		wanted = DefaultKubernetes
-	}
+	wanted := orDefault(version)
 	if err := checkForm(wanted); err != nil {
 		return registry.Ref{}, err
 	}
-	known := []string{builtName(wanted), stockName(wanted)}
-	stock := known[1:2]
-	if version == "" {
-		known, stock = append(known, registry.KindDefault()), append(stock, registry.KindDefault())
+	ref, held, err := present(ctx, e, version)
+	if held || err != nil {
+		return ref, err
 	}
-	for _, name := range known {
-		if ref, err := registry.Inspect(ctx, e, name); err == nil {
-			ref.Source = registry.Present
-			return ref, nil
-		} else if ctx.Err() != nil {
-			return registry.Ref{}, err
-		}
-	}
-	for _, name := range stock {
+	for _, name := range stockNames(version) {
 		err := registry.Pull(ctx, e, name)
 		if err == nil {
 			ref, err := registry.Inspect(ctx, e, name)
@@ -101,6 +90,28 @@ func ensure(ctx context.Context, e registry.Engine, version string, build func(c
 	return build(ctx, wanted)
 }
 
+// present returns an image for a version that the engine holds; held is false if the engine holds none.
+func present(ctx context.Context, e registry.Asker, version string) (ref registry.Ref, held bool, err error) {
+	names := append([]string{builtName(orDefault(version))}, stockNames(version)...)
+	if version == "" { // kind's default came from a file, which keeps no digest
+		names = append(names, kindDefaultTag())
+	}
+	for _, name := range names {
+		ref, err := registry.Inspect(ctx, e, name)
+		if err == nil {
+			ref.Source = registry.Present
+			return ref, true, nil
+		}
+		if ctx.Err() != nil {
+			return registry.Ref{}, false, err
+		}
+	}
+	return registry.Ref{}, false, nil
+}
+
+// orDefault is the version that is meant: an empty one means DefaultKubernetes.
+func orDefault(version string) string { return cmp.Or(version, DefaultKubernetes) }
+
 // builtRepository is the repository of built images. The host part is explicit because podman prefixes a name without a
 // host with localhost and Docker does not.
 const builtRepository = "localhost/holdfast/node"
@@ -112,6 +123,20 @@ func builtName(version string) string {
 
 // stockName is kindest/node with the host of the default registry: podman resolves short names only if it is configured to.
 func stockName(version string) string { return registry.Qualified("kindest/node:" + version) }
+
+// stockNames are the images of others that serve for a version, the best first.
+func stockNames(version string) []string {
+	names := []string{stockName(orDefault(version))}
+	if version == "" {
+		names = append(names, registry.KindDefault())
+	}
+	return names
+}
+
+// kindDefaultTag is the reference of kind's default image with a tag in place of a digest.
+func kindDefaultTag() string {
+	return stockName(registry.Image{}.Ref(registry.KindDefault()).Kubernetes)
+}
 
 // checkForm rejects a malformed version before anything slow starts.
 func checkForm(version string) error {

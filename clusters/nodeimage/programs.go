@@ -96,6 +96,11 @@ func (p program) key(goVersion string) string {
 	}, p.commands...)...)
 }
 
+// entry is the name of the cache entry that the files are kept in.
+func (p program) entry(goVersion string) string {
+	return p.name + "-" + p.version + "-" + p.key(goVersion)
+}
+
 // goMod is the go.mod of a throw-away module whose tools are the commands. Replacements that point to a folder of the
 // module's own repository do not exist outside of it. Kubernetes replaces its staging modules that way; they are also
 // published as v0.X.Y, and goMod requires those versions instead.

@@ -35,8 +35,7 @@ func (b *builder) bootstrap(ctx context.Context, name string, packages []string,
 	if err != nil {
 		return "", false, err
 	}
-	key := digest(append([]string{from.suite, fmt.Sprint(revision), rootfsScript, netfilter}, packages...)...)
-	return b.cache.Entry(name+"-"+from.suite+"-"+key, func(keep, work string) error {
+	return b.cache.Entry(rootfsEntry(name, from.suite, packages, netfilter), func(keep, work string) error {
 		if b.uid != 0 {
 			return errors.New("only root can do this (mmdebstrap changes owners and mounts): run holdfast as root, " +
 				"or load the image into the container engine")
@@ -53,6 +52,11 @@ func (b *builder) bootstrap(ctx context.Context, name string, packages []string,
 			return b.mmdebstrap(ctx, from, packages, filepath.Join(keep, rootfsTar), env, log)
 		})
 	})
+}
+
+// rootfsEntry is the name of the cache entry of a root file system.
+func rootfsEntry(name, suite string, packages []string, netfilter string) string {
+	return name + "-" + suite + "-" + digest(append([]string{suite, fmt.Sprint(revision), rootfsScript, netfilter}, packages...)...)
 }
 
 // mmdebstrap packs a root file system into a file. It leaves out device nodes, because an engine makes its own.

@@ -4,10 +4,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
-	"runtime"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
@@ -117,10 +114,6 @@ func (c *Certification) issue() (*certificate.Certificate, error) {
 
 // machineOf is this machine, with the engine that clusters run on.
 func machineOf(engine string) certificate.Machine {
-	m := certificate.Machine{Cores: runtime.NumCPU(), Arch: runtime.GOARCH, Engine: engine}
-	var host unix.Utsname
-	if unix.Uname(&host) == nil {
-		m.Kernel = unix.ByteSliceToString(host.Release[:])
-	}
-	return m
+	m := runfolder.ThisMachine()
+	return certificate.Machine{Cores: m.Cores, Arch: m.Arch, Kernel: m.Kernel, Engine: engine}
 }

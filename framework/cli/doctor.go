@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/clusters/doctor"
 	"github.com/holdfast-ha/holdfast/clusters/engine"
 	"github.com/holdfast-ha/holdfast/clusters/kind/inventory"
@@ -23,13 +24,17 @@ func doctorCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Say whether a cluster can be made on this machine, and what to do if not",
-		Long: `doctor looks at everything that was seen to keep a cluster from starting: one line a check, with its remedy. As root it
+		Long: `doctor looks at everything that was seen to keep a cluster from starting: one line a check, with its remedy. The line "first run" says
+how long the first cluster takes, and why: its node image is here, can be pulled, or must be built, from which parts. As root doctor
 raises the inotify limits. It installs nothing unless --install is given. The exit code is 0 only if a cluster can be made.`,
-		Example: "  holdfast doctor\n  holdfast doctor --nodes 8 --json",
+		Example: "  holdfast doctor\n  holdfast doctor --nodes 8 --kubernetes v1.36.3 --json",
 		Args:    terminal.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if options.Nodes < 1 {
 				return exit.Usage(fmt.Errorf("nodes %d: must be at least 1", options.Nodes))
+			}
+			if err := (clusters.Spec{Zones: []string{"a"}, Kubernetes: options.Kubernetes}).Validate(); err != nil {
+				return exit.Usage(err)
 			}
 			options.Say = terminal.SayTo(cmd.ErrOrStderr())
 			report := doctor.Examine(cmd.Context(), options)
@@ -49,6 +54,7 @@ raises the inotify limits. It installs nothing unless --install is given. The ex
 		},
 	}
 	cmd.Flags().IntVar(&options.Nodes, "nodes", defaultNodes, "how many nodes the cluster is to have")
+	cmd.Flags().StringVar(&options.Kubernetes, "kubernetes", "", "version that the cluster is to have, such as v1.37.0; default: the newest that builds")
 	cmd.Flags().BoolVar(&options.Install, "install", false, "install a container engine where there is none (root, Debian or Ubuntu)")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "write JSON")
 	return cmd

@@ -126,7 +126,7 @@ func (h harness) isGone(ctx context.Context) {
 }
 
 // binary is the executable from `make build`. The test's own executable cannot run in a cluster.
-func binary(t *testing.T) string {
+func binary(t testing.TB) string {
 	t.Helper()
 	path, err := filepath.Abs("../../bin/holdfast")
 	if err == nil {

@@ -16,7 +16,9 @@ import (
 // the process, unless it is an echo of the first; see package interrupt.
 func Main(ctx context.Context, version string) int {
 	err := interrupt.Main(ctx, os.Stderr, func(ctx context.Context) error {
-		return exit.AfterSignal(ctx, Command(version).ExecuteContext(ctx))
+		root := Command(version)
+		nameAsCalled(root, os.Args[0])
+		return exit.AfterSignal(ctx, root.ExecuteContext(ctx))
 	})
 	var write *fs.PathError
 	if nobodyReads := errors.As(err, &write) && write.Path == os.Stdout.Name() && errors.Is(err, syscall.EPIPE); err != nil && !nobodyReads {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -10,15 +11,19 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
 	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
+	"github.com/holdfast-ha/holdfast/framework/prose"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 	"github.com/holdfast-ha/holdfast/reports"
 	"github.com/holdfast-ha/holdfast/reports/catalogue"
 	"github.com/holdfast-ha/holdfast/reports/formats"
+	"github.com/holdfast-ha/holdfast/reports/index"
+	"github.com/holdfast-ha/holdfast/reports/nights"
 )
 
 func reportCommand() *cobra.Command {
 	var page string
+	var all bool
 	cmd := &cobra.Command{
 		Use:   "report RUN [RUN ...]",
 		Short: "Write the reports of a stored run again: HTML, Markdown, JSON, JUnit",
@@ -29,15 +34,25 @@ writes FILE from findings.json: a page that lists every claim with its finding. 
 Findings about claims that these runs did not judge stay, and findings about claims that no suite makes any more are removed.
 suites/README.md is such a page.
 
-Without --catalogue the exit code is that of the reported run, as for 'holdfast run'. With --catalogue it is 0 if both files were
-written.`,
+With --index it takes a folder with many runs and certificates, such as artifacts, and writes index.html into it: a row for each scenario
+and a column for each night, with links to the reports, charts of recovery, p99, failed requests, blindness and missing evidence, and what
+'holdfast trend' finds. A run without report.json is reported from its record. Damaged and interrupted runs are listed as such.
+
+The exit code is that of the reported run, as for 'holdfast run'. With --catalogue or --index it is 0 if the files were written.`,
 		Example: `  holdfast report artifacts/latest
+  holdfast report artifacts --index
   holdfast report artifacts/latest --catalogue suites/README.md`,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if all && page != "" {
+				return exit.Usage(errors.New("--index with --catalogue: they take different folders, so call report twice"))
+			}
 			if page == "" || len(args) == 0 {
 				if err := terminal.OneArg(cmd, args); err != nil {
 					return err
 				}
+			}
+			if all {
+				return reportAll(cmd.OutOrStdout(), args[0])
 			}
 			if page == "" {
 				return reportAgain(cmd.OutOrStdout(), args[0])
@@ -50,7 +65,30 @@ written.`,
 		},
 	}
 	cmd.Flags().StringVar(&page, "catalogue", "", "add the findings to findings.json in the folder of this file, and write the file from it; write no report")
+	cmd.Flags().BoolVar(&all, "index", false, "write index.html about all runs and certificates below the folder; write no report")
 	return cmd
+}
+
+// reportAll writes the page about all nights below a folder.
+func reportAll(out io.Writer, dir string) error {
+	found, err := nightsBelow(dir)
+	if err != nil {
+		return err
+	}
+	if err := index.Replace(dir, found); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(out, "index of %s: %s\n", prose.Count(len(found.List), "night"), filepath.Join(dir, index.FileName))
+	return err
+}
+
+// nightsBelow reads the runs and certificates below a folder; that there are none is an error.
+func nightsBelow(dir string) (nights.Nights, error) {
+	found, err := nights.Read(dir)
+	if err == nil && len(found.List) == 0 {
+		err = fmt.Errorf("read %s: there is no run and no certificate in it; give a folder with the folders of runs, such as artifacts", dir)
+	}
+	return found, err
 }
 
 // reportAgain writes the reports of a stored run and prints the summary. Its error has the exit code of the run.

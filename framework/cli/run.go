@@ -46,6 +46,10 @@ the last run that began.
 results. The others run again, and their old records are moved to a folder set-aside-1 in the run's folder. Seed, scenarios and settings
 are those of the interrupted run. The report and the exit code are those of the whole run.
 
+With --side-by-side 3, up to three scenarios at a time run on the same cluster, each in its own namespace, if their faults change nothing but their
+own workload. Seeds and promises are the same as one after the other, and each record names what ran beside it. Noise of the others can only
+take evidence away: a verdict that is Unknown for that reason needs more processors, or a run of the scenario alone.
+
 With --cluster, run uses an existing cluster, and the scenarios that fit it. Only one run may use a cluster at a time. The Lease in the
 cluster's namespace holdfast names that run.
 
@@ -56,6 +60,7 @@ cluster's namespace holdfast names that run.
   holdfast run --list
   holdfast run --scope full --kubernetes v1.36.3
   holdfast run --proxy-mode iptables
+  holdfast run --side-by-side 3
   holdfast run --incident maintenance-took-us-out
   holdfast run --resume last-attempt
   holdfast up demo && holdfast run --cluster demo chaos/drain-one-worker`,
@@ -91,6 +96,7 @@ func (f *runFlags) own(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.Incident, "incident", "", "run the scenarios that reproduce this outage; --list lists all incidents")
 	flags.BoolVar(&f.list, "list", false, "list the scenarios and their claims, and run nothing")
+	flags.IntVar(&f.SideBySide, "side-by-side", 1, "scenarios that may run at the same time on a cluster: those that change nothing but their own workload")
 	flags.StringVar(&f.resume, "resume", "", "continue this interrupted run: its folder, or its name below --artifacts")
 }
 

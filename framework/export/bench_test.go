@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/export"
 	"github.com/holdfast-ha/holdfast/framework/history"
@@ -46,43 +45,9 @@ func BenchmarkJudgeAndVegetaReport(b *testing.B) {
 // writeMany records a healthy run with that many requests under load, in the usual time.
 func writeMany(b *testing.B, dir string, requests int) {
 	b.Helper()
-	run := ht.Healthy().DropRequests(func(r history.Request) bool { return r.Seq >= 1000 }).Run()
 	promise, err := invariant.Encode(invariant.NoFailedRequests{})
 	must(b, err)
-	run.Header.Promises = []history.Promise{promise}
-	w, err := history.Create(dir, run.Header)
-	must(b, err)
-	var like []history.Request
-	for r, err := range run.Requests() {
-		must(b, err)
-		like = append(like, *r)
-	}
-	rows, err := w.Requests(ht.Worker)
-	must(b, err)
-	var batch []history.Request // a writer sorts the last two seconds, which are many requests here
-	for i := range requests {
-		r := like[i%len(like)]
-		r.Lane, r.Seq = history.LaneFresh, uint64(i/2)
-		if i%2 == 1 {
-			r.Lane = history.LaneReused
-		}
-		r.Due = ht.SteadyAt + (ht.DrainedAt-ht.SteadyAt)*time.Duration(i)/time.Duration(requests)
-		r.Sent, r.Done = r.Due, r.Due+time.Duration(i%977)*time.Microsecond
-		if batch = append(batch, r); len(batch) == 100_000 {
-			must(b, rows.Append(batch...))
-			batch = batch[:0]
-		}
-	}
-	must(b, rows.Append(batch...))
-	for _, e := range run.Events {
-		if e.Load != nil {
-			e.Load.Planned, e.Load.Sent = uint64(requests/2), uint64(requests/2)
-		}
-		if e.Header == nil {
-			must(b, w.Append(e))
-		}
-	}
-	must(b, w.Close())
+	must(b, ht.Many{Requests: requests, Promises: []history.Promise{promise}}.Write(dir))
 	read, err := history.Open(dir)
 	must(b, err)
 	if o := judge.Overall(judge.Judge(read)); o != verdict.Held {

@@ -28,6 +28,7 @@ type Options struct {
 	Workers    int // load workers of every scenario; 0: as the scenario has it
 	// SimulatedNodes and SimulatedPods are the sizes of scenarios with simulated nodes; 0: as the scenario has it.
 	SimulatedNodes, SimulatedPods int
+	SideBySide                    int             // scenarios that may run at the same time on a cluster; 0 or 1: one after the other
 	Artifacts                     string          // the folder of all runs
 	Seed                          uint64          // 0: a new seed
 	Keep                          bool            // keep the last cluster
@@ -48,7 +49,10 @@ func (o Options) Scenarios() (chosen []scenario.Spec, told *history.Incident, er
 	return i.Scenarios, &i.Incident, err
 }
 
-// Validate checks the version, the timings, the proxy mode and the number of load workers.
+// maxSideBySide bounds how many scenarios run at the same time: a node takes 110 pods, and each has its load worker on the same one.
+const maxSideBySide = 16
+
+// Validate checks the version, the timings, the proxy mode, and the numbers of load workers and of scenarios at the same time.
 func (o Options) Validate() error {
 	spec := clusters.Spec{Zones: []string{"a"}, Kubernetes: o.Kubernetes, Profile: clusters.ProfileName(o.Timings),
 		ProxyMode: clusters.ProxyMode(o.ProxyMode), SimulatedNodes: o.SimulatedNodes}
@@ -60,6 +64,12 @@ func (o Options) Validate() error {
 	}
 	if o.Workers < 0 || o.Workers > history.MaxLoadWorkers {
 		return fmt.Errorf("--load-workers %d: want a number from 1 to %d", o.Workers, history.MaxLoadWorkers)
+	}
+	switch {
+	case o.SideBySide < 0 || o.SideBySide > maxSideBySide:
+		return fmt.Errorf("--side-by-side %d: want a number from 1 to %d", o.SideBySide, maxSideBySide)
+	case o.SideBySide > 1 && o.Workers > 0:
+		return errors.New("--side-by-side with --load-workers: scenarios at the same time have one load worker each")
 	}
 	return spec.Validate()
 }
@@ -93,6 +103,9 @@ func (o Options) Reproduce(name string, kubernetes string) string {
 	if name == "" {
 		for _, label := range o.Labels {
 			words = append(words, "--label", label)
+		}
+		if o.SideBySide > 1 {
+			words = append(words, "--side-by-side", fmt.Sprint(o.SideBySide))
 		}
 	}
 	if o.Cluster != "" {

@@ -20,12 +20,27 @@ func TestReproduceRepeatsWhatMatters(t *testing.T) {
 	if got := some.Reproduce("", ""); got != "holdfast run 'chaos/drain-*' --label load --seed 42" {
 		t.Errorf("of some: %s", got)
 	}
+	beside := launch.Options{Scope: "short", Seed: 42, SideBySide: 3}
+	if got := beside.Reproduce("", "") + "; " + beside.Reproduce("chaos/a", ""); got != "holdfast run --side-by-side 3 --seed 42; holdfast run chaos/a --seed 42" {
+		t.Errorf("side by side: %s", got)
+	}
 	on := launch.Options{Cluster: "demo", Scope: "short", Seed: 42}
 	if got := on.Reproduce("chaos/a", "v1.37.0"); got != "holdfast run chaos/a --cluster demo --seed 42" { // which has its version
 		t.Errorf("on a cluster: %s", got)
 	}
 	if got := o.Reproduce("", ""); got != "holdfast run --scope full --seed 42 --timings stock" {
 		t.Errorf("of all: %s", got)
+	}
+}
+
+func TestSideBySideIsBounded(t *testing.T) {
+	for o, valid := range map[*launch.Options]bool{
+		{}: true, {SideBySide: 1, Workers: 2}: true, {SideBySide: 16}: true,
+		{SideBySide: -1}: false, {SideBySide: 17}: false, {SideBySide: 2, Workers: 2}: false,
+	} {
+		if err := o.Validate(); (err == nil) != valid {
+			t.Errorf("%d scenarios, %d load workers: %v", o.SideBySide, o.Workers, err)
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
@@ -45,7 +46,6 @@ func reopen(ctx context.Context, o Options, survey Survey, file runfolder.File) 
 		return nil, err
 	}
 	h := unfinished.Header
-	uid := survey.Identity.UID
 	switch {
 	case h.Recorded == nil:
 		return nil, errors.New("it is not that of a recording")
@@ -53,8 +53,9 @@ func reopen(ctx context.Context, o Options, survey Survey, file runfolder.File) 
 		return nil, errors.New("it was the recording of a command, which ended with its recorder: record the command again, or judge what there is with 'holdfast judge'")
 	case h.Recorded.Load == history.LoadInside || h.Recorded.Load == history.LoadBoth:
 		return nil, errors.New("its load came from inside of the cluster, and those workers were given up: begin another recording, or judge what there is with 'holdfast judge'")
-	case uid != "" && !slices.Contains(h.Notes, uidNote(uid)):
-		return nil, fmt.Errorf("it is that of another cluster: the UID of namespace kube-system is %s here", uid)
+	}
+	if err := sameCluster(h.Notes, survey.Identity.UID); err != nil {
+		return nil, err
 	}
 	s.options.Namespaces, s.options.For, s.Survey.NotWatched, s.began = h.Recorded.Namespaces, h.Recorded.For, h.Recorded.NotWatched, file.Started
 	w, left, err := history.Continue(s.dir())
@@ -63,4 +64,19 @@ func reopen(ctx context.Context, o Options, survey Survey, file runfolder.File) 
 	}
 	s.left, s.board, s.resumed = left, continued(w, left.State), len(file.Resumed)+1
 	return s, nil
+}
+
+// sameCluster is an error unless the notes of a record name the cluster with a UID. What cannot be told is refused: the record would be that of
+// two clusters.
+func sameCluster(notes []string, uid string) error {
+	const must = "give the user the right that 'holdfast rbac' prints for it, and begin another recording"
+	switch {
+	case !slices.ContainsFunc(notes, func(n string) bool { return strings.HasPrefix(n, uidNoteBegins) }):
+		return errors.New("it does not say which cluster it is of, because its user could not read the UID of namespace kube-system: " + must)
+	case uid == "":
+		return errors.New("whether this is its cluster is unknown, because the user must not read the UID of namespace kube-system: " + must)
+	case !slices.Contains(notes, uidNote(uid)):
+		return fmt.Errorf("it is that of another cluster: the UID of namespace kube-system is %s here", uid)
+	}
+	return nil
 }

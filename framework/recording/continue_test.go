@@ -204,10 +204,18 @@ func cut(t *testing.T, name string, phases int) {
 // What cannot go on is refused, and stays as it is.
 func TestWhatDoesNotGoOn(t *testing.T) {
 	for want, test := range map[string]struct {
+		before  func(*staging)
 		options func(*Options)
 		after   func(t *testing.T, s *staging, o *Options)
 	}{
 		"recording of a command": {options: func(o *Options) { o.Command = []string{"./upgrade.sh"} }},
+		"it does not say which cluster it is of": {
+			before: func(s *staging) { s.Refuse = refusing([]string{metav1.NamespaceSystem}) },
+			after:  func(_ *testing.T, s *staging, _ *Options) { s.Refuse = nil },
+		},
+		"whether this is its cluster is unknown": {
+			after: func(_ *testing.T, s *staging, _ *Options) { s.Refuse = refusing([]string{metav1.NamespaceSystem}) },
+		},
 		"that of another cluster": {after: func(t *testing.T, _ *staging, o *Options) {
 			other := newStaging(t)
 			other.Put("/api/v1/namespaces", &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: metav1.NamespaceSystem, UID: "other"}})
@@ -233,6 +241,9 @@ func TestWhatDoesNotGoOn(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			s := newStaging(t)
+			if test.before != nil {
+				test.before(s)
+			}
 			o, _ := s.options(t)
 			if test.options != nil {
 				test.options(&o)

@@ -58,16 +58,18 @@ func (s *Session) notes() (notes []string) {
 	return notes
 }
 
+// uidNoteBegins is how uidNote begins.
+const uidNoteBegins = "The cluster is the one whose namespace kube-system has the UID "
+
 // uidNote says which cluster it is.
-func uidNote(uid string) string {
-	return "The cluster is the one whose namespace kube-system has the UID " + uid + "."
-}
+func uidNote(uid string) string { return uidNoteBegins + uid + "." }
 
 // file is run.json of a recording that begins.
 func (s *Session) file() runfolder.File {
 	r := s.options.Run
 	return runfolder.File{
 		ID: r.ID, Started: time.Now(), Holdfast: r.Holdfast, Kubernetes: s.Survey.Identity.Kubernetes, Seed: r.Seed, Args: r.Args, Reproduce: r.Again,
+		Machine:   runfolder.ThisMachine(),
 		Scenarios: []runfolder.ScenarioResult{{Name: r.Scenario, Dir: r.Scenario, Claim: r.Claim, Reproduce: r.Again}},
 	}
 }

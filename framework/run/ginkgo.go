@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/onsi/ginkgo/v2"
@@ -42,11 +43,11 @@ func Scenarios(ctx context.Context, s Settings, chosen []scenario.Spec) (runfold
 	}
 	theRun.whole = ctx
 	if again {
-		for _, spec := range byCluster(chosen) {
-			theRun.takeTurn(context.WithoutCancel(ctx), spec) // which ends with theRun.whole
+		for _, some := range groups(chosen, s.SideBySide) {
+			theRun.takeTurn(context.WithoutCancel(ctx), some) // which ends with theRun.whole
 		}
 	} else {
-		register(chosen)
+		register(chosen, s.SideBySide)
 		runSpecs(runLimit)
 	}
 	theRun.end(ctx)
@@ -97,13 +98,14 @@ func (r *runner) next(s Settings) error {
 		Chosen: r.file.Chosen,
 		ID:     s.RunID, Started: s.Started, Holdfast: s.Version, Kubernetes: s.Kubernetes, Profile: string(s.Profile),
 		Seed: s.Seed, Args: s.Args, Reproduce: s.Reproduce("", s.Kubernetes), Incident: s.Incident,
+		Machine: runfolder.ThisMachine(),
 	}
 	return r.file.Write(s.Dir)
 }
 
 // Register declares scenarios to Ginkgo, in their order, except that scenarios with the same cluster follow each other.
 func Register(specs []scenario.Spec) {
-	register(specs)
+	register(specs, 1)
 	ginkgo.AfterSuite(func(ctx ginkgo.SpecContext) {
 		if err := theRun.pool.discard(ctx); err != nil {
 			ginkgo.Fail(err.Error())
@@ -111,10 +113,10 @@ func Register(specs []scenario.Spec) {
 	})
 }
 
-func register(specs []scenario.Spec) {
+func register(specs []scenario.Spec, sideBySide int) {
 	ginkgo.Describe("scenarios", ginkgo.Ordered, ginkgo.ContinueOnFailure, func() {
-		for _, s := range byCluster(specs) {
-			it(s)
+		for _, some := range groups(specs, sideBySide) {
+			it(some)
 		}
 	})
 }
@@ -131,44 +133,60 @@ func clusterRank(specs []scenario.Spec, s scenario.Spec) int {
 	return slices.IndexFunc(specs, func(other scenario.Spec) bool { return sameCluster(other.Cluster, s.Cluster) })
 }
 
-func it(s scenario.Spec) {
-	ginkgo.It(s.Name, ginkgo.Label(s.Labels()...), func(ctx ginkgo.SpecContext) { theRun.judged(ctx, s) })
+// it declares scenarios that run at the same time.
+func it(some []scenario.Spec) {
+	var names, labels []string
+	for _, s := range some {
+		names, labels = append(names, s.Name), append(labels, s.Labels()...)
+	}
+	slices.Sort(labels)
+	ginkgo.It(strings.Join(names, ", "), ginkgo.Label(slices.Compact(labels)...), func(ctx ginkgo.SpecContext) { theRun.judged(ctx, some...) })
 }
 
-// judged runs a scenario, and fails its Ginkgo spec if it did not hold.
-func (r *runner) judged(ctx context.Context, s scenario.Spec) {
-	result, ran := r.takeTurn(ctx, s)
+// judged runs scenarios at the same time, and fails their Ginkgo spec unless all of them held.
+func (r *runner) judged(ctx context.Context, some ...scenario.Spec) {
+	results, ran := r.takeTurn(ctx, some)
 	if !ran {
 		ginkgo.Skip("the run has ended")
 	}
-	if result.err != nil {
-		ginkgo.Fail(fmt.Sprintf("%s: %v", s.Name, result.err))
+	var wrong, unsupported []string
+	for i, result := range results {
+		switch {
+		case result.err != nil:
+			wrong = append(wrong, fmt.Sprintf("%s: %v", some[i].Name, result.err))
+		case result.unsupported:
+			unsupported = append(unsupported, result.why)
+		case result.outcome != verdict.Held:
+			wrong = append(wrong, fmt.Sprintf("%s: %s: %s", some[i].Name, result.outcome, result.why))
+		}
 	}
-	if result.unsupported {
-		ginkgo.Skip(result.why)
+	if len(wrong) > 0 {
+		ginkgo.Fail(strings.Join(wrong, "\n"))
 	}
-	if result.outcome != verdict.Held {
-		ginkgo.Fail(fmt.Sprintf("%s: %s: %s", s.Name, result.outcome, result.why))
+	if len(unsupported) > 0 {
+		ginkgo.Skip(strings.Join(unsupported, "\n"))
 	}
 }
 
-// takeTurn runs a scenario. After an interruption, or after an error that ended the run, it is not run.
-func (r *runner) takeTurn(ctx context.Context, s scenario.Spec) (_ result, ran bool) {
+// takeTurn runs scenarios at the same time. After an interruption, or after an error that ended the run, they are not run.
+func (r *runner) takeTurn(ctx context.Context, some []scenario.Spec) (_ []result, ran bool) {
 	if !r.turn.begin() {
-		return result{}, false
+		return nil, false
 	}
 	defer r.turn.done()
-	if r.stop != nil || r.whole != nil && r.whole.Err() != nil {
-		return result{}, false
+	if r.stopped() != nil || r.whole != nil && r.whole.Err() != nil {
+		return nil, false
 	}
 	if r.whole != nil { // Ginkgo handles two signals only
 		var release func()
 		ctx, release = whileOpen(ctx, r.whole.Done(), func() error { return context.Cause(r.whole) })
 		defer release()
 	}
-	found := r.one(ctx, s)
-	r.cure(ctx, s, found)
-	r.further(ctx, s, found)
+	found := r.together(ctx, some)
+	for i, s := range some {
+		r.cure(ctx, s, found[i])
+		r.further(ctx, s, found[i])
+	}
 	return found, true
 }
 

@@ -14,11 +14,11 @@ import (
 )
 
 // keepInterrupted adds a scenario that was interrupted before it had a record.
-func (r *runner) keepInterrupted(s scenario.Spec) result {
+func (a *attempt) keepInterrupted(s scenario.Spec) result {
 	const where = "interrupted before it was deployed"
-	return r.add(runfolder.ScenarioResult{
-		Name: s.Name, Dir: s.Name, Claim: s.Claim, Took: time.Since(r.began), Mutant: s.Mutant, Interrupted: where,
-		Reproduce: r.settings.Reproduce(s.Name, r.kubernetes),
+	return a.add(runfolder.ScenarioResult{
+		Name: s.Name, Dir: s.Name, Claim: s.Claim, Took: time.Since(a.began), Mutant: s.Mutant, Interrupted: where,
+		Reproduce: a.settings.Reproduce(s.Name, a.kubernetes),
 	}, result{outcome: verdict.Unknown, interrupted: true, why: where})
 }
 
@@ -41,6 +41,8 @@ const byUser = "Interrupted by User"
 
 // heard notes why the context of a scenario ended.
 func (r *runner) heard(ctx context.Context) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if ctx.Err() != nil && r.cause == "" {
 		r.cause = context.Cause(ctx).Error()
 	}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/fault"
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/hold"
 	"github.com/holdfast-ha/holdfast/framework/interrupt"
 	"github.com/holdfast-ha/holdfast/framework/poll"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
@@ -41,9 +40,9 @@ type play struct {
 	steps      int  // how many were begun
 	// leave leaves the faults in force where a fault fails; see Settings.LeaveBroken.
 	leave bool
-	// hold records in the cluster which faults are in force, before they are, and interrupt lists what is to be reverted. Both may be
+	// marks records in the cluster which faults are in force, before they are, and interrupt lists what is to be reverted. Both may be
 	// nil.
-	hold      *hold.Hold
+	marks     *marks
 	interrupt *interrupt.Process
 	inForce   map[int]func() // tells interrupt that a fault is reverted, by the faults' numbers
 }
@@ -92,7 +91,7 @@ func (p *play) disturb(ctx context.Context) (err error) {
 		}
 		err = joined(err, p.revertFrom(ctx, 0))
 		if len(p.inForce) == 0 {
-			p.hold.Unmark()
+			p.marks.clear(ctx)
 		}
 	}()
 	defer noPanic(&err)
@@ -143,7 +142,7 @@ func (p *play) announce(ctx context.Context) error {
 	for _, f := range p.spec.Faults {
 		all = append(all, f.String())
 	}
-	return p.hold.Mark(ctx, p.spec.Name+": "+strings.Join(all, ", "))
+	return p.marks.set(ctx, strings.Join(all, ", "))
 }
 
 // failedMark is why a fault was not seen, and whether the environment cannot run it.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/holdfast-ha/holdfast/clusters"
@@ -19,8 +20,11 @@ type pool struct {
 	cluster  clusters.Cluster
 	made     int // number of clusters so far, for their names
 
-	hold  *hold.Hold
-	given func() // reports to Settings.Interrupt that the cluster is given back
+	opening sync.Mutex // by scenarios that begin at the same time
+	hold    *hold.Hold
+	inForce map[string]string // the faults of scenarios on the cluster; see marks
+	marking sync.Mutex        // of inForce and its record in the cluster
+	given   func()            // reports to Settings.Interrupt that the cluster is given back
 	// broken is how a scenario left an existing cluster changed, and check repeats the check; nil: it is unchanged.
 	broken error
 	check  func(context.Context) error
@@ -28,6 +32,8 @@ type pool struct {
 
 // get returns a cluster with a spec. No other run uses it.
 func (p *pool) get(ctx context.Context, spec clusters.Spec) (clusters.Cluster, error) {
+	p.opening.Lock()
+	defer p.opening.Unlock()
 	spec = spec.WithDefaults()
 	if p.cluster != nil && p.spec.Kubernetes != "" { // an upgrade may have changed it
 		p.spec.Kubernetes = p.cluster.Spec().Kubernetes

@@ -17,17 +17,16 @@ func TestProgressInPlainLines(t *testing.T) {
 		var out bytes.Buffer
 		p := NewProgress(&out, 2)
 		p.Say("pull nginx:1.22")
-		s := quiet()
-		p.begin(s)
+		s := p.begin(quiet(), true)
 		p.Say("Starting control-plane")
 		time.Sleep(29 * time.Second)
-		p.loading(func() (sent, failed uint64) { return 1200, 3 })
-		p.now(history.Disturbed, "drain 1 worker")
+		s.loading(func() (sent, failed uint64) { return 1200, 3 })
+		s.now(history.Disturbed, "drain 1 worker")
 		time.Sleep(70 * time.Second)
-		p.loading(nil)
-		p.end(s, result{outcome: verdict.Violated, why: "3 of 1200 requests failed"}, 41*time.Second)
-		p.begin(s)
-		p.end(s, result{err: errors.New("no engine")}, time.Second)
+		s.loading(nil)
+		s.end(result{outcome: verdict.Violated, why: "3 of 1200 requests failed"}, 41*time.Second)
+		s = p.begin(quiet(), true)
+		s.end(result{err: errors.New("no engine")}, time.Second)
 		want := `  pull nginx:1.22
 [1/2] chaos/quiet: zones stay even (about 45s)
   provision 0s: Starting control-plane
@@ -67,11 +66,10 @@ func TestProgressOnATerminal(t *testing.T) {
 		var out bytes.Buffer
 		p := NewProgress(&out, 1)
 		p.moves = true
-		s := quiet()
-		p.begin(s)
-		p.now(history.Steady, "load flows")
+		s := p.begin(quiet(), true)
+		s.now(history.Steady, "load flows")
 		time.Sleep(2500 * time.Millisecond)
-		p.end(s, result{outcome: verdict.Held, why: "all is well"}, 3*time.Second)
+		s.end(result{outcome: verdict.Held, why: "all is well"}, 3*time.Second)
 		if !bytes.Contains(out.Bytes(), []byte("steady 2s: load flows")) {
 			t.Errorf("nothing moved: %q", out.String())
 		}

@@ -12,11 +12,11 @@ import (
 
 // keep adds the result of a scenario to run.json at once, so that a killed run keeps it. An error means that the harness failed
 // before anything could be judged.
-func (r *runner) keep(s scenario.Spec, found judge.Found, harness error) result {
+func (a *attempt) keep(s scenario.Spec, found judge.Found, harness error) result {
 	out := result{err: harness}
 	kept := runfolder.ScenarioResult{
-		Name: s.Name, Dir: s.Name, Claim: s.Claim, Took: time.Since(r.began), Mutant: s.Mutant,
-		Reproduce: r.settings.Reproduce(s.Name, r.kubernetes),
+		Name: s.Name, Dir: s.Name, Claim: s.Claim, Took: time.Since(a.began), Mutant: s.Mutant,
+		Reproduce: a.settings.Reproduce(s.Name, a.kubernetes),
 	}
 	if harness != nil {
 		kept.Error = harness.Error()
@@ -25,24 +25,26 @@ func (r *runner) keep(s scenario.Spec, found judge.Found, harness error) result 
 		out.escaped = found.Caught != nil && found.Caught.Escaped()
 		kept.Outcome = string(out.outcome)
 		if err := found.Put(&kept); err != nil {
-			return r.keep(s, judge.Found{}, err)
+			return a.keep(s, judge.Found{}, err)
 		}
 	}
-	if kept.CutShort(r.where) {
-		out = result{outcome: verdict.Unknown, interrupted: true, why: r.where, err: out.err}
+	if kept.CutShort(a.where) {
+		out = result{outcome: verdict.Unknown, interrupted: true, why: a.where, err: out.err}
 	}
-	return r.add(kept, out)
+	return a.add(kept, out)
 }
 
 // keepUnsupported adds a scenario that the environment cannot run. It has no outcome.
-func (r *runner) keepUnsupported(s scenario.Spec, why string) result {
-	return r.add(runfolder.ScenarioResult{
-		Name: s.Name, Dir: s.Name, Claim: s.Claim, Took: time.Since(r.began), Mutant: s.Mutant, NotSupported: why,
-		Reproduce: r.settings.Reproduce(s.Name, r.kubernetes),
+func (a *attempt) keepUnsupported(s scenario.Spec, why string) result {
+	return a.add(runfolder.ScenarioResult{
+		Name: s.Name, Dir: s.Name, Claim: s.Claim, Took: time.Since(a.began), Mutant: s.Mutant, NotSupported: why,
+		Reproduce: a.settings.Reproduce(s.Name, a.kubernetes),
 	}, result{unsupported: true, why: why})
 }
 
 func (r *runner) add(kept runfolder.ScenarioResult, out result) result {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.file.Scenarios = append(r.file.Scenarios, kept)
 	if err := r.file.Write(r.settings.Dir); err != nil && out.err == nil {
 		out.err = err
@@ -69,7 +71,7 @@ func (r *runner) finish(chosen []scenario.Spec) error {
 			})
 		}
 	}
-	if r.kept.resumed { // the kept results came first
+	if r.kept.resumed || r.settings.SideBySide > 1 { // the kept results came first, or the scenarios ended in another order
 		r.file.SortScenarios()
 	}
 	freed := runfolder.FreeRoom(r.settings.Dir)

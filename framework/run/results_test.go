@@ -28,17 +28,17 @@ func TestKeep(t *testing.T) {
 	first, second, third := quiet(), quiet(), quiet()
 	first.Name, second.Name, third.Name = "chaos/first", "chaos/second", "chaos/third"
 
-	c.kubernetes = "v1.37.0"
-	if got := c.keep(first, judge.Found{Verdicts: []verdict.Verdict{held}}, nil); got.outcome != verdict.Held || got.err != nil {
+	a := &attempt{runner: c.runner, kubernetes: "v1.37.0"}
+	if got := a.keep(first, judge.Found{Verdicts: []verdict.Verdict{held}}, nil); got.outcome != verdict.Held || got.err != nil {
 		t.Errorf("held: %+v", got)
 	}
 	if diff := cmp.Diff([]string{"chaos/first held"}, outcomes(c.kept())); diff != "" {
 		t.Errorf("after the first (-want +got):\n%s", diff)
 	}
 	// A verdict that cannot be written down is none.
-	got := c.keep(second, judge.Found{Verdicts: []verdict.Verdict{held, odd}}, nil)
+	got := a.keep(second, judge.Found{Verdicts: []verdict.Verdict{held, odd}}, nil)
 	errtest.Check(t, got.err, `write down the verdict on "even": json: unsupported value: NaN`)
-	c.keep(third, judge.Found{Verdicts: []verdict.Verdict{held}}, errors.New("no engine"))
+	a.keep(third, judge.Found{Verdicts: []verdict.Verdict{held}}, errors.New("no engine"))
 	want := []string{"chaos/first held", "chaos/second " + got.err.Error(), "chaos/third no engine"}
 	if diff := cmp.Diff(want, outcomes(c.kept())); diff != "" {
 		t.Errorf("after the third (-want +got):\n%s", diff)
@@ -54,7 +54,7 @@ func TestKeep(t *testing.T) {
 func TestWhatIsNotSupportedIsKeptByName(t *testing.T) {
 	c := newFixture(t)
 	s := quiet()
-	got := c.keepUnsupported(s, "tc netem is not supported here")
+	got := (&attempt{runner: c.runner}).keepUnsupported(s, "tc netem is not supported here")
 	kept := c.kept().Scenarios[0]
 	if got.err != nil || !got.unsupported || verdictWord(s, got) != "NOT SUPPORTED" || got.summary() != "tc netem is not supported here" ||
 		kept.NotSupported != "tc netem is not supported here" || kept.Name != s.Name || kept.Outcome+kept.Error != "" || len(kept.Verdicts) != 0 {
@@ -63,7 +63,7 @@ func TestWhatIsNotSupportedIsKeptByName(t *testing.T) {
 	if o := OutcomeOf(c.kept()); o != verdict.Unknown {
 		t.Errorf("a run of no other scenario is %s", o)
 	}
-	c.keep(s, judge.Found{Verdicts: []verdict.Verdict{{Kind: "Spread", Outcome: verdict.Held}}}, nil)
+	(&attempt{runner: c.runner}).keep(s, judge.Found{Verdicts: []verdict.Verdict{{Kind: "Spread", Outcome: verdict.Held}}}, nil)
 	if o := OutcomeOf(c.kept()); o != verdict.Held || Failed(c.kept()) {
 		t.Errorf("a run of one that held is %s", o)
 	}
@@ -95,7 +95,7 @@ func TestAResultThatCannotBeKeptIsAnError(t *testing.T) {
 	if err := os.WriteFile(c.settings.Dir, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	got := c.keep(quiet(), judge.Found{Verdicts: []verdict.Verdict{{Outcome: verdict.Held}}}, nil)
+	got := (&attempt{runner: c.runner}).keep(quiet(), judge.Found{Verdicts: []verdict.Verdict{{Outcome: verdict.Held}}}, nil)
 	errtest.Check(t, got.err, "write run.json: ")
 	errtest.Check(t, c.finish(nil), "write run.json: ")
 }

@@ -37,7 +37,7 @@ func Resume(ctx context.Context, s Settings, chosen []scenario.Spec) (runfolder.
 	}
 	theRun.whole = ctx
 	if len(again) > 0 {
-		register(again)
+		register(again, s.SideBySide)
 		runSpecs(runLimit)
 	}
 	theRun.end(ctx)

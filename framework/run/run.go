@@ -9,39 +9,55 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 )
 
-// one runs a scenario from its cluster to its verdicts, and keeps the result.
+// attempt is one scenario of a run, from its cluster to its result.
+type attempt struct {
+	*runner
+	group      *group // the scenarios that run at the same time; never nil
+	shown      *scenarioProgress
+	began      time.Time
+	kubernetes string          // version of its cluster
+	asked      context.Context // of the scenario: it ends early if the run is interrupted
+	where      string          // where the scenario was interrupted; empty: it was not
+}
+
+// one runs a scenario alone, and keeps the result.
 func (r *runner) one(ctx context.Context, s scenario.Spec) result {
-	r.began, r.where, r.asked = time.Now(), "", ctx
-	r.settings.Progress.begin(s)
-	out := r.story(ctx, s)
-	r.settings.Progress.end(s, out, time.Since(r.began))
+	return r.together(ctx, []scenario.Spec{s})[0]
+}
+
+// run runs the scenario from its cluster to its verdicts, and keeps the result.
+func (a *attempt) run(ctx context.Context, s scenario.Spec) result {
+	a.began, a.asked = time.Now(), ctx
+	a.shown = a.settings.Progress.begin(s, a.group.alone())
+	out := a.story(ctx, s)
+	a.shown.end(out, time.Since(a.began))
 	return out
 }
 
 // story is what happens in a scenario, in order: create, deploy, steady, disturb, recover, drain, judge, clear. What has begun
 // is always drained, judged and cleared, even after an error, a panic or an interruption.
-func (r *runner) story(ctx context.Context, s scenario.Spec) result {
-	defer r.heard(ctx)
-	cluster, err := r.create(ctx, &s)
+func (a *attempt) story(ctx context.Context, s scenario.Spec) result {
+	defer a.heard(ctx)
+	cluster, err := a.create(ctx, &s)
 	if err != nil {
-		return r.notCreated(ctx, s, err)
+		return a.notCreated(ctx, s, err)
 	}
-	ctx, release := whileOpen(ctx, r.pool.hold.Lost(), r.pool.hold.Err) // another run may take the cluster
+	ctx, release := whileOpen(ctx, a.pool.hold.Lost(), a.pool.hold.Err) // another run may take the cluster
 	defer release()
-	dir := filepath.Join(r.settings.Dir, filepath.FromSlash(s.Name))
-	env, err := r.begin(s, cluster, dir)
+	dir := filepath.Join(a.settings.Dir, filepath.FromSlash(s.Name))
+	env, err := a.begin(s, cluster, dir)
 	if err != nil { // the folder may hold another record, which is not judged
-		r.ended(err)
-		return r.keep(s, judge.Found{}, err)
+		a.ended(err)
+		return a.keep(s, judge.Found{}, err)
 	}
-	err = r.record(ctx, env.Writer,
+	err = a.record(ctx, env.Writer,
 		env.Build,
 		env.Prepare,
 		env.StartLoad,
-		func(ctx context.Context) error { return r.perform(ctx, env) }, // steady, disturb, recover: see play.run
+		func(ctx context.Context) error { return a.perform(ctx, env) }, // steady, disturb, recover: see play.run
 	)
-	err = joined(err, r.drain(ctx, env))
-	out := r.judge(s, dir, err)
-	r.clear(ctx, env, out, err)
+	err = joined(err, a.drain(ctx, env))
+	out := a.judge(s, dir, err)
+	a.clear(ctx, env, out, err)
 	return out
 }

@@ -29,21 +29,19 @@ const cleanLimit = 3 * time.Minute
 
 // runner runs the scenarios of one `holdfast run`.
 type runner struct {
-	settings   *Settings
-	pool       pool
-	file       runfolder.File
-	kept       kept            // from before the run was resumed
-	lock       io.Closer       // of the run's folder, see lockFolder
-	began      time.Time       // the present scenario
-	kubernetes string          // version of its cluster
-	built      clusters.Image  // this executable; see image
-	token      string          // marks what this run creates
-	turn       turn            // the right to use the runner
-	stop       error           // why no further scenario is begun; nil: the run goes on
-	whole      context.Context // of the whole run; nil under Ginkgo's own command
-	asked      context.Context // of the present scenario: it ends early if the run is interrupted
-	where      string          // where the present scenario was interrupted; empty: it was not
-	cause      string          // why a scenario's context ended early; empty: none did
+	settings *Settings
+	pool     pool
+	kept     kept            // from before the run was resumed
+	lock     io.Closer       // of the run's folder, see lockFolder
+	token    string          // marks what this run creates
+	turn     turn            // the right to use the runner
+	whole    context.Context // of the whole run; nil under Ginkgo's own command
+
+	mu    sync.Mutex // of what follows: scenarios that run at the same time change it
+	file  runfolder.File
+	built clusters.Image // this executable; see image
+	stop  error          // why no further scenario is begun; nil: the run goes on
+	cause string         // why a scenario's context ended early; empty: none did
 }
 
 // theRun is set by begin. Ginkgo's tree is built before the settings are known, so the specs find the run here.
@@ -66,36 +64,36 @@ type result struct {
 }
 
 // create returns the cluster of a scenario, in the version that the run has.
-func (r *runner) create(ctx context.Context, s *scenario.Spec) (clusters.Cluster, error) {
-	*s = s.Resized(r.settings.SimulatedNodes, r.settings.SimulatedPods)
-	s.Cluster = r.settings.Needs(s.Cluster)
-	if n := r.settings.LoadWorkers; n > 0 {
+func (a *attempt) create(ctx context.Context, s *scenario.Spec) (clusters.Cluster, error) {
+	*s = s.Resized(a.settings.SimulatedNodes, a.settings.SimulatedPods)
+	s.Cluster = a.settings.Needs(s.Cluster)
+	if n := a.settings.LoadWorkers; n > 0 {
 		s.LoadWorkers.Count = n
 	}
-	s.Cluster.Kubernetes = cmp.Or(s.Cluster.Kubernetes, r.kept.kubernetes)
-	r.settings.Progress.now(history.Provision, "")
-	r.kubernetes = s.Cluster.Kubernetes // also if no cluster can be made
-	cluster, err := r.pool.get(ctx, s.Cluster)
+	s.Cluster.Kubernetes = cmp.Or(s.Cluster.Kubernetes, a.kept.kubernetes)
+	a.shown.now(history.Provision, "")
+	a.kubernetes = s.Cluster.Kubernetes // also if no cluster can be made
+	cluster, err := a.pool.get(ctx, s.Cluster)
 	if err == nil {
-		r.kubernetes = cluster.Spec().Kubernetes
+		a.kubernetes = cluster.Spec().Kubernetes
 	}
 	return cluster, err
 }
 
 // notCreated keeps the result of a scenario that has no cluster.
-func (r *runner) notCreated(ctx context.Context, s scenario.Spec, err error) result {
+func (a *attempt) notCreated(ctx context.Context, s scenario.Spec, err error) result {
 	if ctx.Err() != nil {
-		return r.keepInterrupted(s)
+		return a.keepInterrupted(s)
 	}
-	if r.settings.Cluster != "" { // the next scenario would not get this cluster, either
-		r.stop = err
+	if a.settings.Cluster != "" { // the next scenario would not get this cluster, either
+		a.stopFor(err)
 	}
-	return r.keep(s, judge.Found{}, err)
+	return a.keep(s, judge.Found{}, err)
 }
 
 // begin begins the record of a scenario.
-func (r *runner) begin(s scenario.Spec, cluster clusters.Cluster, dir string) (*environment.Environment, error) {
-	header, err := r.header(s, cluster)
+func (a *attempt) begin(s scenario.Spec, cluster clusters.Cluster, dir string) (*environment.Environment, error) {
+	header, err := a.header(s, cluster)
 	if err != nil {
 		return nil, err
 	}
@@ -104,18 +102,18 @@ func (r *runner) begin(s scenario.Spec, cluster clusters.Cluster, dir string) (*
 		return nil, err
 	}
 	return environment.New(environment.Options{
-		Spec: s, Cluster: cluster, Writer: writer, Seed: r.settings.Seed, Token: r.token,
-		Image: r.image, Compile: r.settings.Compile, CacheDir: r.settings.CacheDir, Interrupt: r.settings.Interrupt,
-		Now: r.settings.Progress.now, Loading: r.settings.Progress.loading,
+		Spec: s, Cluster: cluster, Writer: writer, Seed: a.settings.Seed, Token: a.token,
+		Image: a.image, Compile: a.settings.Compile, CacheDir: a.settings.CacheDir, Interrupt: a.settings.Interrupt,
+		Now: a.shown.now, Loading: a.shown.loading,
 	}), nil
 }
 
 // record performs the steps of a scenario until one fails. The error is in the record, too.
-func (r *runner) record(ctx context.Context, w *history.Writer, steps ...func(context.Context) error) (err error) {
+func (a *attempt) record(ctx context.Context, w *history.Writer, steps ...func(context.Context) error) (err error) {
 	defer func() {
 		if err != nil {
 			e := environment.HarnessError(w, err)
-			e.Trouble.Interrupted = r.asked != nil && r.asked.Err() != nil
+			e.Trouble.Interrupted = a.asked != nil && a.asked.Err() != nil
 			err = joined(err, w.Append(e))
 		}
 	}()
@@ -131,48 +129,58 @@ func (r *runner) record(ctx context.Context, w *history.Writer, steps ...func(co
 }
 
 // perform lets load flow while the faults are injected and reverted.
-func (r *runner) perform(ctx context.Context, env *environment.Environment) error {
+func (a *attempt) perform(ctx context.Context, env *environment.Environment) error {
 	spec := env.Spec
 	spec.Faults = faultsOf(spec)
-	p := &play{spec: spec, target: env.Target(), record: env.Writer, undisturbed: env.Undisturbed, tell: r.settings.Progress.now, leave: r.settings.LeaveBroken,
-		hold: r.pool.hold, interrupt: r.settings.Interrupt}
+	p := &play{spec: spec, target: env.Target(), record: env.Writer, undisturbed: env.Undisturbed, tell: a.shown.now, leave: a.settings.LeaveBroken,
+		marks: a.pool.marks(spec.Name), interrupt: a.settings.Interrupt}
 	return p.run(ctx)
 }
 
 // drain collects what the load workers and the watches have, and ends the record.
-func (r *runner) drain(ctx context.Context, env *environment.Environment) error {
+func (a *attempt) drain(ctx context.Context, env *environment.Environment) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanLimit)
 	defer cancel()
 	errs := env.Collect(ctx)
-	r.recordFailed(env.Writer.Err())
+	a.recordFailed(env.Writer.Err())
 	return joined(append(errs, env.Writer.Close())...)
 }
 
 // ended notes why a scenario ended early, and ends the run if another run has taken its cluster.
-func (r *runner) ended(err error) {
-	held := r.pool.hold
+func (a *attempt) ended(err error) {
+	held := a.pool.hold
 	select {
 	case <-held.Lost():
-		r.stop = held.Err()
+		a.stopFor(held.Err())
 	default:
 	}
-	if err != nil && r.stop == nil && r.settings.Interrupt.Cause() == nil { // otherwise the reason is reported anyway
-		r.settings.Progress.Note("  the scenario ended early: " + err.Error())
+	if err != nil && a.stopped() == nil && a.settings.Interrupt.Cause() == nil { // otherwise the reason is reported anyway
+		a.shown.note("the scenario ended early: " + err.Error())
 	}
 }
 
-// clear removes a scenario from the cluster once it is judged. Until then its pods, and with them their logs, still exist.
-func (r *runner) clear(ctx context.Context, env *environment.Environment, out result, err error) {
-	if err != nil && r.settings.LeaveBroken && ctx.Err() == nil {
-		r.collectLogs(ctx, env.Cluster, env.Spec)
+// clear removes a scenario from the cluster once it is judged, and with the last of its group. Until then its pods, and with them their logs,
+// still exist.
+func (a *attempt) clear(ctx context.Context, env *environment.Environment, out result, err error) {
+	if err != nil && a.settings.LeaveBroken && ctx.Err() == nil {
+		a.collectLogs(ctx, env.Cluster, env.Spec)
 		return
 	}
-	if out.err != nil || out.outcome != verdict.Held && !out.unsupported || r.settings.KeepLogs {
-		r.collectLogs(ctx, env.Cluster, env.Spec)
+	if out.err != nil || out.outcome != verdict.Held && !out.unsupported || a.settings.KeepLogs {
+		a.collectLogs(ctx, env.Cluster, env.Spec)
 	}
+	if a.group.alone() {
+		a.giveBack(ctx, env.Clear)
+		return
+	}
+	a.group.clearLater(env.Clear)
+}
+
+// giveBack clears the cluster for the next scenario, also if ctx has ended.
+func (r *runner) giveBack(ctx context.Context, clear func(context.Context) error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanLimit)
 	defer cancel()
-	if err := r.pool.keepIfHealthy(ctx, env.Clear); err != nil {
+	if err := r.pool.keepIfHealthy(ctx, clear); err != nil {
 		r.settings.Progress.Note("  " + err.Error())
 	}
 }
@@ -195,12 +203,12 @@ func whileOpen(ctx context.Context, closed <-chan struct{}, cause func() error) 
 }
 
 // header is the first line of the record: what was requested.
-func (r *runner) header(s scenario.Spec, cluster clusters.Cluster) (history.Header, error) {
-	facts, spec := r.settings.Describe(cluster), cluster.Spec()
+func (a *attempt) header(s scenario.Spec, cluster clusters.Cluster) (history.Header, error) {
+	facts, spec := a.settings.Describe(cluster), cluster.Spec()
 	t := spec.Profile.Timings()
 	h := history.Header{
-		RunID: r.settings.RunID, Scenario: s.Name, Claim: s.Claim, Seed: r.settings.Seed,
-		Holdfast: r.settings.Version, Mutant: s.Mutant, Base: time.Now(), Samples: history.SamplesOfItself, Notes: s.Notes,
+		RunID: a.settings.RunID, Scenario: s.Name, Claim: s.Claim, Seed: a.settings.Seed,
+		Holdfast: a.settings.Version, Mutant: s.Mutant, Base: time.Now(), Samples: history.SamplesOfItself, Notes: s.Notes, Beside: a.group.beside(s.Name),
 		Cluster: history.ClusterInfo{
 			Name: cluster.Name(), Kubernetes: facts.Kubernetes, Provider: facts.Provider, Engine: facts.Engine,
 			Image: facts.Image, Balancer: facts.Balancer, Profile: string(spec.Profile), ProxyMode: string(spec.ProxyMode),
@@ -228,27 +236,27 @@ func (r *runner) header(s scenario.Spec, cluster clusters.Cluster) (history.Head
 }
 
 // judge reads the record back, judges it and keeps the result. Only what was recorded counts.
-func (r *runner) judge(s scenario.Spec, dir string, recordErr error) result {
-	r.ended(recordErr)
+func (a *attempt) judge(s scenario.Spec, dir string, recordErr error) result {
+	a.ended(recordErr)
 	recorded, err := history.Open(dir)
 	if err != nil {
-		return r.keep(s, judge.Found{}, errors.Join(recordErr, err))
+		return a.keep(s, judge.Found{}, errors.Join(recordErr, err))
 	}
 	verdicts := judge.Judge(recorded)
 	if errors.Is(recordErr, environment.ErrUnhealthy) && s.Mutant == nil {
 		if s.Lot == "" { // the next scenario would find it like this, too
-			r.stop = recordErr
+			a.stopFor(recordErr)
 		}
-		return r.keep(s, judge.Found{}, recordErr)
+		return a.keep(s, judge.Found{}, recordErr)
 	}
 	if why := judge.Unsupported(recorded, verdicts); why != "" {
-		return r.keepUnsupported(s, why)
+		return a.keepUnsupported(s, why)
 	}
-	if r.stop != nil && !slices.ContainsFunc(verdicts, broke) {
-		return r.keep(s, judge.Found{}, r.stop)
+	if stop := a.stopped(); stop != nil && !slices.ContainsFunc(verdicts, broke) {
+		return a.keep(s, judge.Found{}, stop)
 	}
-	r.where = recorded.Interrupted()
-	out := r.keep(s, judge.FoundBy(recorded, verdicts), nil)
+	a.where = recorded.Interrupted()
+	out := a.keep(s, judge.FoundBy(recorded, verdicts), nil)
 	out.remedies, out.findings = judge.Remedies(recorded, verdicts), judge.Audited(recorded)
 	return out
 }
@@ -261,14 +269,30 @@ func (r *runner) recordFailed(err error) {
 	if err == nil {
 		return
 	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.stop = joined(r.stop, err, runfolder.FreeRoom(r.settings.Dir))
 }
 
+// stopFor notes why no further scenario is begun.
+func (r *runner) stopFor(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.stop = err
+}
+
+// stopped is why no further scenario is begun; nil: the run goes on.
+func (r *runner) stopped() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.stop
+}
+
 // collectLogs keeps the nodes' and pods' logs beside the record. A failure is only logged.
-func (r *runner) collectLogs(ctx context.Context, cluster clusters.Cluster, s scenario.Spec) {
+func (a *attempt) collectLogs(ctx context.Context, cluster clusters.Cluster, s scenario.Spec) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanLimit)
 	defer cancel()
-	dir := filepath.Join(r.settings.Dir, "logs", filepath.FromSlash(s.Name))
+	dir := filepath.Join(a.settings.Dir, "logs", filepath.FromSlash(s.Name))
 	if err := cluster.CollectLogs(ctx, dir); err != nil {
 		slog.Warn("collect logs", "scenario", s.Name, "error", err)
 	}
@@ -277,6 +301,8 @@ func (r *runner) collectLogs(ctx context.Context, cluster clusters.Cluster, s sc
 // image is this executable as an image. It is built once, so that all scenarios of the run have the same image even if the
 // executable is rebuilt meanwhile.
 func (r *runner) image() (clusters.Image, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if r.built.Ref != "" {
 		return r.built, nil
 	}

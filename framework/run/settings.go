@@ -40,6 +40,9 @@ type Settings struct {
 	LoadWorkers int
 	// SimulatedNodes and SimulatedPods are the sizes of scenarios with simulated nodes; 0 leaves them as the scenario has them.
 	SimulatedNodes, SimulatedPods int
+	// SideBySide is how many scenarios may run at the same time on one cluster: those that touch nothing but their own workloads. 0 or 1: one
+	// after the other.
+	SideBySide int
 	// LeaderElection is clusters.Spec.LeaderElection for every cluster.
 	LeaderElection bool
 	// Open returns a cluster that it creates or finds.

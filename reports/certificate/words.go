@@ -22,6 +22,9 @@ func look(word any) reports.Result {
 	return reports.Unknown
 }
 
+// ResultOf is the result of a certificate as that of a run.
+func ResultOf(r Result) reports.Result { return look(r) }
+
 // Heading is the result as a heading.
 func (c *Certificate) Heading() string {
 	switch c.Result {

@@ -37,7 +37,7 @@ func Write(w io.Writer, r reports.Report) error {
 // functions are what templates can call.
 var functions = template.FuncMap{
 	"brief": words.Brief[reports.Seconds], "count": words.Count, "number": words.Number, "moment": func(t any) string { return words.Moment(reflect.Indirect(reflect.ValueOf(t)).Int()) }, "percent": words.Percent, "plural": words.Plural,
-	"class": class, "resultOf": reports.ResultOfOutcome, "anchor": anchor, "join": strings.Join, "lower": strings.ToLower,
+	"class": class, "resultOf": reports.ResultOfOutcome, "anchor": Anchor, "join": strings.Join, "lower": strings.ToLower,
 	"marked": marked, "nodeName": nodeName, "zoneName": zoneName,
 	"add":     func(a, b int) int { return a + b },
 	"several": func(n int, one string) string { return words.Plural(uint64(n), one) },
@@ -150,5 +150,5 @@ func class(r reports.Result) string { return strings.ReplaceAll(strings.ToLower(
 
 var notInAnchors = regexp.MustCompile(`[^A-Za-z0-9]+`)
 
-// anchor is a scenario's id on the page.
-func anchor(name string) string { return "s-" + notInAnchors.ReplaceAllString(name, "-") }
+// Anchor is a scenario's id on the page.
+func Anchor(name string) string { return "s-" + notInAnchors.ReplaceAllString(name, "-") }

@@ -43,7 +43,7 @@ func TestPageHasEveryScenario(t *testing.T) {
 	page := string(reporttest.Written(t, Write, m))
 	p := pagetest.Parse(t, page)
 	for _, s := range m.Scenarios {
-		if !p.IDs[anchor(s.Name)] || !p.Links[anchor(s.Name)] {
+		if !p.IDs[Anchor(s.Name)] || !p.Links[Anchor(s.Name)] {
 			t.Errorf("%s: no section, or no link to it", s.Name)
 		}
 		for _, v := range s.Verdicts {

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds holdfast: the VERSION asked for, or the source that this action came with. GitHub brings the whole repository of an
-# action, at the ref that was named.
+# Builds holdfast where download.sh left it to this: the VERSION asked for, or the source that this action came with. GitHub brings the whole
+# repository of an action, at the ref that was named.
 set -euo pipefail
 
 bin="$RUNNER_TEMP/holdfast/bin"

@@ -33,18 +33,25 @@ func Load(ctx context.Context, e Engine, name string, config v1.ConfigFile, laye
 		written <- err
 		_ = writer.CloseWithError(err) // CloseWithError never fails
 	}()
+	err := Stream(ctx, e, reader)
+	_ = reader.CloseWithError(io.ErrClosedPipe) // an engine that exited early must not block the writer; CloseWithError never fails
+	archive := <-written
+	if ctx.Err() == nil && archive != nil && !errors.Is(archive, io.ErrClosedPipe) {
+		return fmt.Errorf("write the image: %w", archive)
+	}
+	return err
+}
+
+// Stream has the engine load an archive in the format of `docker save`.
+func Stream(ctx context.Context, e Engine, archive io.Reader) error {
 	cmd := e.Command(ctx, "load")
-	cmd.Stdin = reader
+	cmd.Stdin = archive
 	var said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &said, &said
 	err := cmd.Run()
-	_ = reader.CloseWithError(io.ErrClosedPipe) // an engine that exited early must not block the writer; CloseWithError never fails
-	archive := <-written
 	switch {
 	case ctx.Err() != nil:
 		return fmt.Errorf("load the image: %w", context.Cause(ctx))
-	case archive != nil && !errors.Is(archive, io.ErrClosedPipe):
-		return fmt.Errorf("write the image: %w", archive)
 	case err != nil:
 		return fmt.Errorf("load the image: %w:\n%s", err, output.Tail(said.String()))
 	}

@@ -29,6 +29,9 @@ const (
 	Built   Source = "built"
 )
 
+// Loaded is the source of an image that came from a file; Ensure never returns it.
+const Loaded Source = "loaded"
+
 // Network is what connects the pods of an image's nodes.
 type Network string
 
@@ -47,11 +50,16 @@ type Ref struct {
 	Network    Network `json:"network"`
 }
 
+// Asker is the part of a container engine that answers questions.
+type Asker interface {
+	Name() string
+	Output(ctx context.Context, args ...string) ([]byte, error)
+}
+
 // Engine is the part of a container engine that is used here.
 type Engine interface {
-	Name() string
+	Asker
 	Command(ctx context.Context, args ...string) *exec.Cmd
-	Output(ctx context.Context, args ...string) ([]byte, error)
 }
 
 // Labels of a built image. Containers inherit the labels of their image.
@@ -158,7 +166,7 @@ type Image struct {
 }
 
 // Inspect returns an image that the engine holds, with its source left empty.
-func Inspect(ctx context.Context, e Engine, image string) (Ref, error) {
+func Inspect(ctx context.Context, e Asker, image string) (Ref, error) {
 	found, err := InspectAll(ctx, e, image)
 	if err != nil {
 		return Ref{}, err
@@ -167,7 +175,7 @@ func Inspect(ctx context.Context, e Engine, image string) (Ref, error) {
 }
 
 // InspectAll returns images that the engine holds, in the order of their names.
-func InspectAll(ctx context.Context, e Engine, names ...string) ([]Image, error) {
+func InspectAll(ctx context.Context, e Asker, names ...string) ([]Image, error) {
 	out, err := e.Output(ctx, append([]string{"image", "inspect"}, names...)...)
 	if err != nil {
 		return nil, err

@@ -17,6 +17,7 @@ import (
 const (
 	actionDir  = ".github/actions/holdfast"
 	nightlyDir = ".github/nightly"
+	scriptsDir = ".github/release"
 )
 
 // action is what GitHub knows of the metadata of a composite action; it ignores what it does not know, which here is a mistake.
@@ -123,21 +124,37 @@ func checkGiven(t *testing.T, name, script string, env map[string]string) {
 	}
 }
 
-// The nightly's scripts get what they read, and are files that can be run.
-func TestTheNightlyGivesItsScriptsWhatTheyRead(t *testing.T) {
-	text, err := os.ReadFile(".github/workflows/nightly.yml")
+// The scripts of workflows get what they read, and are files that can be run.
+func TestWorkflowsGiveTheirScriptsWhatTheyRead(t *testing.T) {
+	for workflow, want := range map[string]map[string][]string{
+		"nightly.yml": {
+			"certify": {"last-certificate.sh", "compare-certificates.sh"}, "planted": {"no-certificate.sh"},
+			"nights": {"keep-night.sh", "gather-nights.sh", "trend.sh"},
+		},
+		"release.yml": {"image": {"push-image.sh"}, "images": {"join-images.sh"}},
+	} {
+		if diff := cmp.Diff(want, checkScripts(t, workflow)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", workflow, diff)
+		}
+	}
+}
+
+// checkScripts checks what the jobs of a workflow give to the scripts of .github, and returns the scripts of each job.
+func checkScripts(t *testing.T, workflow string) map[string][]string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(".github/workflows", workflow))
 	must(t, err)
-	var nightly struct {
+	var read struct {
 		Jobs map[string]struct {
 			Env   map[string]string `json:"env"`
 			Steps []step            `json:"steps"`
 		} `json:"jobs"`
 	}
-	must(t, yaml.Unmarshal(text, &nightly))
+	must(t, yaml.Unmarshal(text, &read))
 	found := map[string][]string{}
-	for name, job := range nightly.Jobs {
+	for name, job := range read.Jobs {
 		for _, s := range job.Steps {
-			if !strings.HasPrefix(s.Run, nightlyDir) {
+			if !strings.HasPrefix(s.Run, ".github/") {
 				continue
 			}
 			file, _, _ := strings.Cut(s.Run, " ")
@@ -149,17 +166,14 @@ func TestTheNightlyGivesItsScriptsWhatTheyRead(t *testing.T) {
 			}
 			script, env := readScript(t, file), maps.Clone(s.Env)
 			for name, value := range job.Env {
-				if strings.Contains(script, "$"+name) {
+				if strings.Contains(script, "$"+name) || strings.Contains(script, "${"+name) {
 					env = with(env, name, value)
 				}
 			}
 			checkGiven(t, file, script, env)
 		}
 	}
-	want := map[string][]string{"certify": {"last-certificate.sh", "compare-certificates.sh"}, "planted": {"no-certificate.sh"}}
-	if diff := cmp.Diff(want, found); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	return found
 }
 
 func with(env map[string]string, name, value string) map[string]string {

@@ -19,19 +19,20 @@ import (
 // Command is the command `holdfast image`.
 func Command() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:     "image",
-		Short:   "Get the image that the nodes run, or that of holdfast itself",
-		Long:    "image gets a kindest/node image, or builds its equivalent where no container registry answers.",
-		Example: "  holdfast image build\n  holdfast image build --kubernetes v1.36.3\n  holdfast image versions",
+		Use:   "image",
+		Short: "Get the image that the nodes run, or that of holdfast itself",
+		Long: `image gets a kindest/node image, or builds its equivalent where no container registry answers. save and load bring it from one machine to
+another, so that a team builds it once.`,
+		Example: "  holdfast image build --kubernetes v1.36.3\n  holdfast image save node-v1.36.3.tar.zst --kubernetes v1.36.3\n  holdfast image load node-v1.36.3.tar.zst",
 		Args:    terminal.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return exit.Usage(errors.New("say what to do: get, build, balancer, list, remove, clear-cache, versions or save; see 'holdfast image --help'"))
+			return exit.Usage(errors.New("say what to do: get, build, balancer, save, load, list, remove, clear-cache, versions or self; see 'holdfast image --help'"))
 		},
 	}
 	cmd.AddCommand(
 		refCommand("get", "Find, pull or build the image, as run and up do", nodeimage.Ensure),
 		refCommand("build", "Build the image from Debian packages and Go modules, whether or not a registry has it", nodeimage.Build),
-		balancerCommand(), listCommand(), removeCommand(), clearCacheCommand(), versionsCommand(), saveCommand(),
+		balancerCommand(), saveCommand(), loadCommand(), listCommand(), removeCommand(), clearCacheCommand(), versionsCommand(), selfCommand(),
 	)
 	return cmd
 }

@@ -67,7 +67,7 @@ a URL, nothing is promised about requests.
 
 With --load inside, the requests come from a pod in the cluster, as those of its other applications do; with both, what differs is the
 front door's doing. Then record writes to the cluster: one namespace of its own with a Job, which it removes again. The nodes pull the image of --image,
-which is this program: 'holdfast image save' writes it to a file. The context must be named.
+which is this program: 'holdfast image self' writes it to a file. The context must be named.
 
 The command runs as it would without record. Its kubectl uses the recorded cluster, unless the command says otherwise. The recording
 begins before it, and ends when every workload has settled after it.

@@ -44,4 +44,4 @@ func (o *Options) fill() error {
 
 // ErrNoImage means that there is no image for the healer.
 var ErrNoImage = errors.New("the healer, which undoes everything if this process cannot, needs an image of this holdfast that the nodes have or can pull: " +
-	"'holdfast image save' writes it, and --holdfast-image names it")
+	"'holdfast image self' writes it, and --holdfast-image names it")

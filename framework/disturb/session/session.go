@@ -148,6 +148,7 @@ func (s *Session) begun() runfolder.File {
 	r := s.identity
 	return runfolder.File{
 		ID: r.ID, Started: time.Now(), Holdfast: r.Holdfast, Kubernetes: s.survey.Identity.Kubernetes, Seed: r.Seed, Args: r.Args, Reproduce: r.Again,
+		Machine: runfolder.ThisMachine(),
 	}
 }
 

@@ -1,0 +1,31 @@
+package registry
+
+import (
+	"context"
+	"fmt"
+	"strings"
+)
+
+// architectures are the names that the kernel has for what Go and images call otherwise.
+var architectures = map[string]string{"x86_64": "amd64", "aarch64": "arm64"}
+
+// Architecture is that of the machine on which the engine runs containers, such as "amd64". It may be another machine than this one, or a virtual
+// machine on it.
+func Architecture(ctx context.Context, e Asker) (string, error) {
+	format := "{{.Host.Arch}}"
+	if e.Name() == "docker" {
+		format = "{{.Architecture}}"
+	}
+	out, err := e.Output(ctx, "info", "--format", format)
+	if err != nil {
+		return "", fmt.Errorf("ask %s for its architecture: %w", e.Name(), err)
+	}
+	said := strings.TrimSpace(string(out))
+	if said == "" {
+		return "", fmt.Errorf("ask %s for its architecture: it reports none", e.Name())
+	}
+	if known, ok := architectures[said]; ok {
+		return known, nil
+	}
+	return said, nil
+}

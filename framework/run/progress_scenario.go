@@ -1,0 +1,153 @@
+package run
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/scenario"
+)
+
+// scenarioProgress shows what happens in one scenario.
+type scenarioProgress struct {
+	p      *Progress
+	spec   scenario.Spec
+	prefix string // of each line: its name, where others run at the same time
+	began  time.Time
+	since  time.Time // the present step began
+	phase  history.PhaseName
+	doing  string
+	load   func() (sent, failed uint64)
+	bar    *progressbar.ProgressBar // on a terminal, where nothing else runs
+	cancel chan struct{}
+	over   sync.WaitGroup
+}
+
+// begin announces a scenario, and says whether nothing runs at the same time.
+func (p *Progress) begin(spec scenario.Spec, alone bool) *scenarioProgress {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := time.Now()
+	s := &scenarioProgress{p: p, spec: spec, began: now, since: now}
+	if !alone {
+		s.prefix = spec.Name + ": "
+	}
+	p.done++
+	p.shown = s
+	p.line("[%d/%d] %s: %s (about %s)", p.done, p.total, spec.Name, spec.Claim, spec.About)
+	if p.moves && alone {
+		s.bar = progressbar.NewOptions64(int64(spec.About/time.Second),
+			progressbar.OptionSetWriter(p.out), progressbar.OptionSetWidth(20), progressbar.OptionClearOnFinish(),
+			progressbar.OptionSetElapsedTime(false), progressbar.OptionSetPredictTime(false))
+		s.every(time.Second, s.redraw)
+	} else {
+		s.every(aliveEvery, s.remind)
+	}
+	return s
+}
+
+// now changes what is being done. Without a bar each call is a line.
+func (s *scenarioProgress) now(phase history.PhaseName, doing string) {
+	s.p.mu.Lock()
+	defer s.p.mu.Unlock()
+	s.phase, s.doing, s.since = phase, doing, time.Now()
+	if s.bar == nil {
+		s.line("%s", s.status())
+	}
+}
+
+// note writes a line about the scenario.
+func (s *scenarioProgress) note(text string) { s.p.Note("  " + s.prefix + text) }
+
+// line writes a line about the scenario. The caller has locked the Progress.
+func (s *scenarioProgress) line(format string, args ...any) {
+	s.p.line("  %s%s", s.prefix, fmt.Sprintf(format, args...))
+}
+
+// loading sets the source of the load's counts; nil: no load flows.
+func (s *scenarioProgress) loading(load func() (sent, failed uint64)) {
+	s.p.mu.Lock()
+	defer s.p.mu.Unlock()
+	s.load = load
+}
+
+// end shows the result of the scenario.
+func (s *scenarioProgress) end(r result, took time.Duration) {
+	s.stop()
+	s.p.mu.Lock()
+	defer s.p.mu.Unlock()
+	s.line("%s in %s: %s", verdictWord(s.spec, r), took.Round(time.Second), r.summary())
+	for _, remedy := range r.remedies {
+		s.line("remedy: %s", remedy)
+	}
+}
+
+// status is the present state in words: "disturbed 12s: drain 1 worker; 2400 requests, 0 failed".
+func (s *scenarioProgress) status() string {
+	text := fmt.Sprintf("%s %s", s.phase, time.Since(s.began).Round(time.Second))
+	if s.doing != "" {
+		text += ": " + s.doing
+	}
+	if s.load != nil {
+		sent, failed := s.load()
+		text += fmt.Sprintf("; %d requests, %d failed", sent, failed)
+	}
+	return text
+}
+
+// aliveEvery is how often a step that lasts is reported without a terminal.
+const aliveEvery = 30 * time.Second
+
+// every calls a function again and again until stos.
+func (s *scenarioProgress) every(interval time.Duration, do func()) {
+	cancelled := make(chan struct{})
+	s.cancel = cancelled
+	s.over.Go(func() {
+		tick := time.NewTicker(interval)
+		defer tick.Stop()
+		for {
+			select {
+			case <-cancelled:
+				return
+			case <-tick.C:
+				do()
+			}
+		}
+	})
+}
+
+// remind says what has been going on for a while. The scenario's expected time is beside it.
+func (s *scenarioProgress) remind() {
+	s.p.mu.Lock()
+	defer s.p.mu.Unlock()
+	if lasts := time.Since(s.since).Round(time.Second); lasts >= aliveEvery {
+		s.line("%s; for %s now, and the scenario takes about %s", s.status(), lasts, s.spec.About)
+	}
+}
+
+// redraw shows the part of the expected time that has passed, and the status.
+func (s *scenarioProgress) redraw() {
+	s.p.mu.Lock()
+	defer s.p.mu.Unlock()
+	s.bar.Describe("  " + s.status())
+	// The bar never becomes full, because a full bar looks finished.
+	_ = s.bar.Set64(min(int64(time.Since(s.began)/time.Second), s.bar.GetMax64()-1))
+}
+
+func (s *scenarioProgress) stop() {
+	s.p.mu.Lock()
+	cancel := s.cancel
+	s.cancel = nil
+	s.p.mu.Unlock()
+	if cancel == nil {
+		return
+	}
+	close(cancel)
+	s.over.Wait()
+	if s.bar != nil {
+		_ = s.bar.Clear()
+	}
+}

@@ -1,0 +1,193 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/holdfast-ha/holdfast/clusters/clustertest"
+	"github.com/holdfast-ha/holdfast/framework/fault"
+	"github.com/holdfast-ha/holdfast/framework/hold"
+	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
+)
+
+// several are scenarios of the given names that play the same fault.
+func several(names ...string) (specs []scenario.Spec) {
+	for _, name := range names {
+		s := quiet()
+		s.Name = "chaos/" + name
+		specs = append(specs, s)
+	}
+	return specs
+}
+
+func TestGroups(t *testing.T) {
+	specs := several("a", "b", "c", "d", "e", "f", "g")
+	for i := range specs {
+		specs[i].Faults = []fault.Fault{fault.Rollout{}}
+	}
+	specs[1].Faults = []fault.Fault{fault.Rollout{}, fault.Drain{}}
+	specs[3].Cluster.Kubernetes = "v1.36.3"
+	for limit, want := range map[int]string{
+		0: "a, b, c, e, f, g, d",
+		1: "a, b, c, e, f, g, d",
+		2: "a+c, b, e+f, g, d",
+		3: "a+c+e, b, f+g, d",
+		9: "a+c+e+f+g, b, d",
+	} {
+		var got []string
+		for _, some := range groups(specs, limit) {
+			var names []string
+			for _, s := range some {
+				names = append(names, strings.TrimPrefix(s.Name, "chaos/"))
+			}
+			got = append(got, strings.Join(names, "+"))
+		}
+		if diff := cmp.Diff(want, strings.Join(got, ", ")); diff != "" {
+			t.Errorf("at most %d (-want +got):\n%s", limit, diff)
+		}
+	}
+}
+
+// Scenarios share a cluster at the same time. Each has its own record, which names the others, and nothing is cleared before all have ended.
+func TestTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, specs := newFixture(t), several("a", "b", "c")
+		specs[1].Hold = time.Minute // ends long after the others
+		for i, got := range c.together(t.Context(), specs) {
+			if got.outcome != verdict.Held || got.err != nil {
+				t.Errorf("%s: %+v", specs[i].Name, got)
+			}
+		}
+		for i, beside := range [][]string{{"chaos/b", "chaos/c"}, {"chaos/a", "chaos/c"}, {"chaos/a", "chaos/b"}} {
+			r := c.recorded(specs[i])
+			if diff := cmp.Diff(beside, r.Header.Beside); diff != "" || r.Incomplete != "" || len(r.Troubles()) > 0 {
+				t.Errorf("%s: %s, trouble %v, beside (-want +got):\n%s", specs[i].Name, r.Incomplete, troubles(r), diff)
+			}
+			if r.Header.Base.Sub(c.recorded(specs[0]).Header.Base).Abs() > 10*time.Second {
+				t.Errorf("%s began at %s", specs[i].Name, r.Header.Base)
+			}
+		}
+		slices.Sort(c.did[1:])
+		want := []string{"open 0", "clear hf-chaos-a, held", "clear hf-chaos-b, held", "clear hf-chaos-c, held"}
+		if diff := cmp.Diff(want, c.did); diff != "" {
+			t.Errorf("did (-want +got):\n%s", diff)
+		}
+		if n := len(c.kept().Scenarios); n != 3 {
+			t.Errorf("run.json has %d scenarios", n)
+		}
+		for _, line := range []string{"  chaos/a: HELD in ", "  chaos/b: HELD in ", "  chaos/b: disturbed "} {
+			if !strings.Contains(c.out.String(), "\n"+line) {
+				t.Errorf("no %q in\n%s", line, c.out.String())
+			}
+		}
+	})
+}
+
+// A scenario that fails leaves the others as they are, and a cluster that is not as it was is given up once, when all have ended.
+func TestTogetherWithOneThatFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, specs := newFixture(t), several("a", "b", "c")
+		specs[0].Faults = []fault.Fault{staged{name: "A", panics: true}}
+		witness := c.onCreate
+		c.onCreate = func(fake *clustertest.Cluster) {
+			witness(fake)
+			specs[1].Faults = []fault.Fault{errand{name: "B", do: func(context.Context) error {
+				fake.EditNode("wa1", func(n *corev1.Node) { n.Spec.Unschedulable = true })
+				return nil
+			}}}
+		}
+		if _, err := c.pool.get(t.Context(), specs[0].Cluster); err != nil { // so that the fault of b knows it
+			t.Fatal(err)
+		}
+		got := c.together(t.Context(), specs)
+		if got[0].outcome == verdict.Held || got[1].outcome != verdict.Held || got[2].outcome != verdict.Held {
+			t.Errorf("got %+v", got)
+		}
+		closed := slices.DeleteFunc(slices.Clone(c.did), func(did string) bool { return !strings.HasPrefix(did, "close ") })
+		if diff := cmp.Diff([]string{"close 0"}, closed); diff != "" || c.pool.cluster != nil {
+			t.Errorf("given up (-want +got):\n%s", diff)
+		}
+		if c.did[len(c.did)-1] != "close 0" {
+			t.Errorf("after it was given up: %q", c.did)
+		}
+		if n := strings.Count(c.out.String(), "is not as it was, and is given up"); n != 1 {
+			t.Errorf("it is said %d times:\n%s", n, c.out.String())
+		}
+	})
+}
+
+// An interruption ends all of them, and each is cleared.
+func TestTogetherInterrupted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, specs := newFixture(t), several("a", "b")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		time.AfterFunc(7*time.Second, func() { cancel(errors.New("a signal")) })
+		for i, got := range c.together(ctx, specs) {
+			if !got.interrupted || got.outcome != verdict.Unknown {
+				t.Errorf("%s: %+v", specs[i].Name, got)
+			}
+			if r := c.recorded(specs[i]); r.Interrupted() == "" {
+				t.Errorf("the record of %s does not tell", specs[i].Name)
+			}
+		}
+		for _, name := range []string{"hf-chaos-a", "hf-chaos-b"} {
+			if c.created[0].Get("/api/v1/namespaces/"+name) != nil {
+				t.Errorf("namespace %s is left", name)
+			}
+		}
+	})
+}
+
+// The cluster's Lease names the faults of all scenarios, until each is reverted.
+func TestMarks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newFixture(t)
+		cluster, err := c.pool.get(t.Context(), quiet().Cluster)
+		if err != nil {
+			t.Fatal(err)
+		}
+		client, err := kubernetes.NewForConfig(cluster.Config())
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.pool.hold, err = hold.Take(t.Context(), client, "r1", "holdfast run", hold.Options{Cluster: "demo"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = c.pool.hold.Release(t.Context()) }()
+		a, b := c.pool.marks("chaos/a"), c.pool.marks("chaos/b")
+		for _, step := range []struct {
+			do          func()
+			want, never string
+		}{
+			{func() { err = a.set(t.Context(), "drain 1 worker") }, "chaos/a: drain 1 worker", "chaos/b"},
+			{func() { err = b.set(t.Context(), "rolling update") }, "chaos/a: drain 1 worker; chaos/b: rolling update", "none"},
+			{func() { a.clear(t.Context()) }, "chaos/b: rolling update", "chaos/a"},
+			{func() { b.clear(t.Context()); time.Sleep(time.Second) }, "", "chaos/"}, // it is written a little later
+		} {
+			step.do()
+			if err != nil {
+				t.Fatal(err)
+			}
+			leases, err := client.CoordinationV1().Leases(hold.Namespace).List(t.Context(), metav1.ListOptions{})
+			if err != nil || len(leases.Items) != 1 {
+				t.Fatalf("%v, %v", leases, err)
+			}
+			text := leases.Items[0].String()
+			if !strings.Contains(text, step.want) || strings.Contains(text, step.never) {
+				t.Errorf("want %q and not %q in %s", step.want, step.never, text)
+			}
+		}
+	})
+}

@@ -1,0 +1,32 @@
+package scenario
+
+import (
+	"fmt"
+
+	"github.com/holdfast-ha/holdfast/framework/fault"
+)
+
+// Alone is why the scenario must not run on a cluster at the same time as others; empty: it may. Its random choices and its promises are the same
+// then. Noise of the others can only take evidence away.
+func (s Spec) Alone() string {
+	for _, f := range s.Faults {
+		if !fault.ChangesOnlyItsWorkload(f) {
+			return fmt.Sprintf("%s changes more than the workload", f)
+		}
+	}
+	switch {
+	case s.App != nil:
+		return "an application may have objects outside of its namespace"
+	case len(s.Addons) > 0:
+		return "an add-on may act on every namespace"
+	case s.Simulated != nil:
+		return "its simulated pods keep the control plane busy"
+	case s.Trials > 0:
+		return "its trials fill the nodes"
+	case s.Backend.NodePort != 0:
+		return "a node port belongs to the whole cluster"
+	case s.LoadWorkers != (LoadWorkers{}):
+		return "its load workers are themselves part of the test, or need the processors for themselves"
+	}
+	return ""
+}

@@ -1,0 +1,424 @@
+package trend_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/holdfast-ha/holdfast/framework/stats"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
+	"github.com/holdfast-ha/holdfast/reports"
+	"github.com/holdfast-ha/holdfast/reports/nights"
+	"github.com/holdfast-ha/holdfast/reports/nights/nightstest"
+	"github.com/holdfast-ha/holdfast/reports/trend"
+)
+
+// noise is by how much figures differ by chance, as a share of their level: recovery hardly does, latency does a lot.
+const (
+	recoveryNoise = 0.05
+	latencyNoise  = 0.2
+)
+
+// usual is a scenario on an ordinary night.
+func usual(name string, random *rand.Rand) nightstest.Scenario {
+	noisy := func(level, noise float64) float64 { return level * math.Exp(noise*random.NormFloat64()) }
+	return nightstest.Scenario{
+		Name: name, Outcome: verdict.Held, Recovery: noisy(10, recoveryNoise), P99: noisy(0.004, latencyNoise), Blind: noisy(0.1, latencyNoise),
+		Failed: uint64(noisy(150, recoveryNoise)),
+	}
+}
+
+// planted are 30 nights of twelve scenarios. Each scenario but the steady ones has one thing that happens to it.
+func planted(seed uint64) (list []nightstest.Night) {
+	random := rand.New(rand.NewPCG(seed, 1))
+	for number := range 30 {
+		n := nightstest.Usual(number)
+		if number >= 18 {
+			n.Kubernetes = "v1.37.1"
+		}
+		if number >= 13 {
+			n.Holdfast = "v0.2.0"
+		}
+		for _, name := range []string{"slower", "latency", "faster", "little", "late", "outlier", "failing", "broken", "alternating", "steady", "constant", "missed"} {
+			s := usual("chaos/"+name, random)
+			switch {
+			case name == "slower" && number >= 18:
+				s.Recovery *= 1.4
+			case name == "latency" && number >= 12:
+				s.P99 *= 2.5
+			case name == "faster" && number >= 20:
+				s.Recovery *= 0.7
+			case name == "little" && number >= 15:
+				s.P99 *= 1.05
+			case name == "late" && number >= 28:
+				s.Recovery *= 5
+			case name == "outlier" && number == 17:
+				s.P99 *= 1000
+			case name == "failing" && number >= 10:
+				s.Failed *= 2
+			case name == "broken" && number >= 21:
+				s.Outcome = verdict.Violated
+			case name == "alternating" && number%2 == 0:
+				s.P99 *= 10
+			case name == "constant":
+				s.Recovery, s.P99, s.Blind, s.Failed = 10, 0.004, 0.1, 0
+			case name == "missed":
+				s.Name, s.Mutant, s.Outcome, s.Failed = "mutants/missed", true, verdict.Violated, s.Failed*(1+uint64(number)/15) // more failures of what is broken on purpose
+			}
+			n.Scenarios = append(n.Scenarios, s)
+		}
+		list = append(list, n)
+	}
+	return list
+}
+
+// stored writes the nights and reads them again.
+func stored(t *testing.T, list []nightstest.Night) nights.Nights {
+	t.Helper()
+	root := t.TempDir()
+	for _, n := range list {
+		n.Store(t, root)
+	}
+	all, err := nights.Read(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// found is a change in a few words.
+func found(c trend.Change) string {
+	word := "better"
+	if c.Worse {
+		word = "worse"
+	}
+	return fmt.Sprintf("%s %s %s since %s", c.Scenario, c.Figure, word, c.Since.At.Format("2006-01-02"))
+}
+
+// TestPlantedShifts: what is planted in 30 stored runs is found, and nothing else is. TestPower says how often that is to be expected.
+func TestPlantedShifts(t *testing.T) {
+	got := trend.Of(stored(t, planted(1)), trend.DefaultLast)
+	var list []string
+	for _, c := range got.Changes {
+		list = append(list, found(c))
+	}
+	slices.Sort(list)
+	want := []string{
+		"chaos/broken broken worse since 2026-01-22", "chaos/failing failed worse since 2026-01-11", "chaos/faster recovery better since 2026-01-21",
+		"chaos/latency p99 worse since 2026-01-13", "chaos/slower recovery worse since 2026-01-19",
+	}
+	if diff := cmp.Diff(want, list); diff != "" {
+		t.Errorf("changes (-want +got):\n%s", diff)
+	}
+	// Eleven scenarios with four figures that vary, less the constant one, of which the mutant has one; and a verdict that varies.
+	if got.Result != trend.Regression || got.Tested != 10*4+1+1 || len(got.Left) != 0 || len(got.Lines) != 1 || got.Lines[0].Nights != 30 {
+		t.Errorf("%+v", got)
+	}
+	for scenario, explained := range map[string]string{
+		"chaos/slower":  "changed in that night: Kubernetes v1.37.0 to v1.37.1 and node image holdfast/node:v1.37.0 to holdfast/node:v1.37.1",
+		"chaos/latency": "changed in that night: nothing that the record knows; close to it, in 2026-01-14 02:00 (20260114-020000): holdfast v0.1.0 to v0.2.0",
+		"chaos/broken":  "changed in that night: nothing that the record knows",
+	} {
+		c := got.Changes[slices.IndexFunc(got.Changes, func(c trend.Change) bool { return c.Scenario == scenario })]
+		if c.Explained() != explained {
+			t.Errorf("%s: %q, want %q", scenario, c.Explained(), explained)
+		}
+	}
+	if len(got.NotGood) != 1 || got.NotGood[0].Scenario != "chaos/broken" || got.NotGood[0].Nights != 9 || got.NotGood[0].Good != 21 {
+		t.Errorf("not good: %+v", got.NotGood)
+	}
+}
+
+// inMemory are the nights without the detour over files, which is for many seeds.
+func inMemory(list []nightstest.Night) (all nights.Nights) {
+	for _, n := range list {
+		all.List = append(all.List, nights.Of(n.Report()))
+	}
+	return all
+}
+
+// TestFalseAlarms: nothing is planted in most seeds, and the level is what it says. 12 scenarios have 36 figures that vary.
+func TestFalseAlarms(t *testing.T) {
+	const seeds = 400
+	alarms := uint64(0)
+	for seed := range uint64(seeds) {
+		random := rand.New(rand.NewPCG(seed, 2))
+		var list []nightstest.Night
+		for number := range 30 {
+			n := nightstest.Usual(number)
+			for i := range 12 {
+				n.Scenarios = append(n.Scenarios, usual(fmt.Sprintf("chaos/%d", i), random))
+			}
+			list = append(list, n)
+		}
+		if len(trend.Of(inMemory(list), trend.DefaultLast).Changes) > 0 {
+			alarms++
+		}
+	}
+	most := stats.MostOf(seeds, trend.Level, 0.001)
+	t.Logf("%d false alarms in %d seeds; at most %d are believable at a level of %v", alarms, seeds, most, trend.Level)
+	if alarms > most {
+		t.Errorf("%d false alarms in %d seeds, and at most %d are believable", alarms, seeds, most)
+	}
+}
+
+// TestPower: how often a shift is found, by its size in units of the figure's own noise and by the number of nights after it, among 42 figures
+// in 30 nights. What the planted nights of TestPlantedShifts contain must be in the rows that are nearly always, or nearly never, found.
+func TestPower(t *testing.T) {
+	const seeds, tested, n = 100, 42, 30
+	for _, s := range []struct {
+		sigmas float64
+		after  int
+		least  float64
+		most   float64
+	}{
+		{0, 15, 0, 0.02}, {0.25, 15, 0, 0.04}, {1, 15, 0, 0.4}, {2, 15, 0.4, 0.9}, {3, 15, 0.95, 1}, {3, 8, 0.5, 1}, {4.5, 18, 0.97, 1},
+		{7, 10, 0.97, 1}, {30, 2, 0, 0.02}, {30, 4, 0, 1}, {30, 5, 0, 1}, {30, 6, 0.97, 1},
+	} {
+		caught, near := 0, 0
+		for seed := range uint64(seeds) {
+			random := rand.New(rand.NewPCG(seed, 3))
+			values := make([]float64, n)
+			for i := range values {
+				values[i] = random.NormFloat64()
+				if i >= n-s.after {
+					values[i] += s.sigmas
+				}
+			}
+			shift := (&stats.Shifts{Draws: 10 * tested / trend.Level, Random: random.IntN}).Of(values)
+			if shift.P <= trend.Level/tested {
+				caught++
+				if d := shift.At - (n - s.after); -1 <= d && d <= 1 {
+					near++
+				}
+			}
+		}
+		share := float64(caught) / seeds
+		t.Logf("%.2f sigma, %d nights after: found in %.0f %% of seeds, of those %d of %d within a night", s.sigmas, s.after, 100*share, near, caught)
+		if share < s.least || share > s.most {
+			t.Errorf("%v sigma, %d nights after: found in %v of seeds, want %v to %v", s.sigmas, s.after, share, s.least, s.most)
+		}
+	}
+}
+
+// TestFoundAsOftenAsComputed: a trend of all figures finds a middling shift as often as the single test at the corrected level does.
+func TestFoundAsOftenAsComputed(t *testing.T) {
+	const seeds, after, sigmas, others = 100, 12, 2.0, 6
+	inTrend, alone := 0, 0
+	for seed := range uint64(seeds) {
+		random := rand.New(rand.NewPCG(seed, 4))
+		var list []nightstest.Night
+		var values []float64
+		for number := range 30 {
+			n := nightstest.Usual(number)
+			for i := range others + 1 {
+				s := usual(fmt.Sprintf("chaos/%d", i), random)
+				if i == 0 && number >= 30-after {
+					s.P99 *= math.Exp(sigmas * latencyNoise)
+				}
+				if i == 0 {
+					values = append(values, s.P99)
+				}
+				n.Scenarios = append(n.Scenarios, s)
+			}
+			list = append(list, n)
+		}
+		found := trend.Of(inMemory(list), trend.DefaultLast)
+		if slices.ContainsFunc(found.Changes, func(c trend.Change) bool { return c.Scenario == "chaos/0" && c.Figure == "p99" && c.Worse }) {
+			inTrend++
+		}
+		if (&stats.Shifts{Draws: 10 * 4 * (others + 1) / trend.Level, Random: rand.New(rand.NewPCG(seed, 5)).IntN}).Of(values).P <= trend.Level/(4*(others+1)) {
+			alone++
+		}
+	}
+	t.Logf("a shift of %v sigma for %d nights: found in %d of %d trends, %d computed", sigmas, after, inTrend, seeds, alone)
+	if d := inTrend - alone; d < -6 || d > 6 || alone < seeds/10 || alone > seeds*9/10 { // both look at the same values; permutations are drawn apart
+		t.Errorf("found in %d of %d trends, %d computed", inTrend, seeds, alone)
+	}
+}
+
+// repeated are so many nights of one scenario.
+func repeated(count int, edit func(number int, n *nightstest.Night, s *nightstest.Scenario)) (list []nightstest.Night) {
+	random := rand.New(rand.NewPCG(7, 7))
+	for number := range count {
+		n := nightstest.Usual(number)
+		s := usual("chaos/a", random)
+		edit(number, &n, &s)
+		n.Scenarios = append(n.Scenarios, s)
+		list = append(list, n)
+	}
+	return list
+}
+
+// TestNightsThatMustNotBeMixed: each has a figure that depends on what differs, and that nothing has changed.
+func TestNightsThatMustNotBeMixed(t *testing.T) {
+	for name, s := range map[string]struct {
+		edit    func(number int, n *nightstest.Night, s *nightstest.Scenario)
+		nights  int
+		lines   int
+		changes []string
+	}{
+		"proxy modes in turn": {func(number int, n *nightstest.Night, s *nightstest.Scenario) {
+			if number%2 == 0 {
+				n.ProxyMode, s.P99 = "iptables", s.P99*9
+			}
+		}, 60, 2, nil},
+		"a new proxy mode": {func(number int, n *nightstest.Night, s *nightstest.Scenario) {
+			if number >= 30 {
+				n.ProxyMode, s.P99 = "iptables", s.P99*9
+			}
+		}, 60, 2, nil},
+		"a new minor version of Kubernetes": {func(number int, n *nightstest.Night, s *nightstest.Scenario) {
+			if number >= 30 {
+				n.Kubernetes, s.P99 = "v1.38.0", s.P99*9
+			}
+		}, 60, 2, nil},
+		"a new CPU, which is named": {func(number int, n *nightstest.Night, s *nightstest.Scenario) {
+			if number >= 20 {
+				n.CPU, s.P99 = "Other CPU", s.P99*9
+			}
+		}, 30, 1, []string{"chaos/a p99 worse since 2026-01-21; changed in that night: CPU Some CPU to Other CPU"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			found60 := trend.Of(inMemory(repeated(s.nights, s.edit)), trend.DefaultLast)
+			var got []string
+			for _, c := range found60.Changes {
+				got = append(got, found(c)+"; "+c.Explained())
+			}
+			if diff := cmp.Diff(s.changes, got); diff != "" {
+				t.Errorf("changes (-want +got):\n%s", diff)
+			}
+			if len(found60.Lines) != s.lines {
+				t.Errorf("%d lines, want %d", len(found60.Lines), s.lines)
+			}
+		})
+	}
+}
+
+func TestTooFewNights(t *testing.T) {
+	shifted := func(number int, _ *nightstest.Night, s *nightstest.Scenario) {
+		if number >= 5 {
+			s.Recovery *= 9
+		}
+	}
+	few := trend.Of(inMemory(repeated(9, shifted)), trend.DefaultLast)
+	if few.Result != trend.TooFew || few.Needed != 10 || few.Summary() != "too few nights to tell: at least 10 with a figure are needed, half of them after a change" {
+		t.Errorf("%s: %+v", few.Summary(), few)
+	}
+	// With 10 nights there are four figures that could have moved, and the correction for four asks for twelve.
+	if more := trend.Of(inMemory(repeated(10, shifted)), trend.DefaultLast); more.Result != trend.TooFew || more.Needed != 12 {
+		t.Errorf("%+v", more)
+	}
+	if enough := trend.Of(inMemory(repeated(14, shifted)), trend.DefaultLast); enough.Result != trend.Regression || enough.Changes[0].Since.ID != "20260106-020000" {
+		t.Errorf("%+v", enough)
+	}
+	if last := trend.Of(inMemory(repeated(40, shifted)), 9); last.Result != trend.TooFew {
+		t.Errorf("of the last 9: %+v", last)
+	}
+	if none := trend.Of(nights.Nights{}, trend.DefaultLast); none.Result != trend.TooFew {
+		t.Errorf("of nothing: %+v", none)
+	}
+}
+
+// TestNightsWithoutFigures: nights that were not judged, and nights of other scenarios, change nothing but the number of figures.
+func TestNightsWithoutFigures(t *testing.T) {
+	list := repeated(40, func(number int, n *nightstest.Night, s *nightstest.Scenario) {
+		switch {
+		case number%5 == 3:
+			s.Outcome, s.Recovery, s.P99 = verdict.Unknown, 1000, 1000
+		case number%5 == 4:
+			s.Name = "chaos/b"
+		case number >= 25:
+			s.Recovery *= 1.6
+		}
+	})
+	list = slices.Delete(list, 7, 9) // nights in which nothing ran
+	got := trend.Of(inMemory(list), 40)
+	if len(got.Changes) != 1 || found(got.Changes[0]) != "chaos/a recovery worse since 2026-01-26" || got.Changes[0].Before.Nights != 14 || got.Changes[0].After.Nights != 9 {
+		t.Errorf("%+v", got.Changes)
+	}
+	if l := got.Lines[0]; l.NotJudged != 7 || l.Nights != 38 || l.TooFew == 0 {
+		t.Errorf("%+v", l)
+	}
+}
+
+// TestALineThatEnded: what moved in nights long ago is no news.
+func TestALineThatEnded(t *testing.T) {
+	list := repeated(100, func(number int, n *nightstest.Night, s *nightstest.Scenario) {
+		if number < 30 {
+			n.Kubernetes = "v1.36.3"
+		}
+		if number >= 15 && number < 30 {
+			s.Recovery *= 3
+		}
+	})
+	got := trend.Of(inMemory(list), trend.DefaultLast)
+	if got.Result != trend.None || len(got.Lines) != 2 || !got.Lines[0].Ended || got.Lines[1].Ended || !strings.Contains(got.Lines[0].InWords(), "left out, because its last night was long ago") {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestUnknownVerdicts: a scenario that is Unknown again and again has got worse, and one that was Unknown once is named only.
+func TestUnknownVerdicts(t *testing.T) {
+	again := trend.Of(inMemory(repeated(30, func(number int, _ *nightstest.Night, s *nightstest.Scenario) {
+		if number >= 20 {
+			s.Outcome = verdict.Unknown
+		}
+	})), trend.DefaultLast)
+	if len(again.Changes) != 1 || found(again.Changes[0]) != "chaos/a unknown worse since 2026-01-21" || again.Changes[0].Before.Value != 0 || again.Changes[0].After.Value != 1 {
+		t.Errorf("%+v", again.Changes)
+	}
+	once := trend.Of(inMemory(repeated(30, func(number int, _ *nightstest.Night, s *nightstest.Scenario) {
+		if number == 29 {
+			s.Outcome = verdict.Unknown
+		}
+	})), trend.DefaultLast)
+	if once.Result != trend.None || len(once.NotGood) != 1 || once.NotGood[0].Result != reports.Unknown || once.NotGood[0].Nights != 1 || once.NotGood[0].Good != 29 {
+		t.Errorf("%+v", once)
+	}
+}
+
+// TestTheSameNightsHaveTheSameTrend, although permutations are drawn at random.
+func TestTheSameNightsHaveTheSameTrend(t *testing.T) {
+	all := inMemory(planted(3))
+	if diff := cmp.Diff(trend.Of(all, 30), trend.Of(all, 30)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestText(t *testing.T) {
+	all := stored(t, planted(1))
+	all.List[4].Trouble = "it was killed"
+	all.Twice = []string{"copy"}
+	var text, doc strings.Builder
+	got := trend.Of(all, trend.DefaultLast)
+	if err := got.WriteText(&text); err != nil {
+		t.Fatal(err)
+	}
+	if err := got.WriteJSON(&doc); err != nil {
+		t.Fatal(err)
+	}
+	t.Log(text.String())
+	for _, part := range []string{
+		"Kubernetes v1.37, lab timings, nftables, kind on podman, 4 cores amd64: 30 nights, 2026-01-01 to 2026-01-30",
+		"\nREGRESSION  chaos/slower, recovery: ", " in 18 nights before, ", " in 12 nights since 2026-01-19 02:00 (20260119-020000) (Cliff's delta +1.00, p ",
+		"\n            changed in that night: Kubernetes v1.37.0 to v1.37.1 and node image ",
+		"\nbetter      chaos/faster, recovery: ",
+		"\nREGRESSION  chaos/broken, broken: 0 % in 21 nights before, 100 % in 9 nights since 2026-01-22 02:00 (20260122-020000) (Cliff's delta +1.00, p ",
+		"\nnot good    chaos/broken: Violated, not good since 2026-01-22 02:00 (20260122-020000) (9 nights); good in 21 of 21 nights before",
+		"\nleft out    20260105-020000: it was killed", "\nleft out    copy: the run is also in another folder",
+		"\n4 regressions, 1 improvement; 42 figures tested, with a false alarm in at most 1 % of trends\n",
+	} {
+		if !strings.Contains("\n"+text.String(), part) {
+			t.Errorf("no %q in\n%s", part, text.String())
+		}
+	}
+	if strings.Contains(doc.String(), "null") || !strings.Contains(doc.String(), `"schemaVersion": "holdfast.dev/trend/v1"`) {
+		t.Errorf("%s", doc.String())
+	}
+}
