@@ -162,6 +162,7 @@ bench: build chromium ## Run the benchmarks, side by side with what they are mea
 	go test -run '^$$' -bench . -benchtime 1x -timeout 40m ./framework/load/collect ./framework/selftest
 	go test -run '^$$' -bench Patrol -benchtime 1x -timeout 30m ./framework/patrol
 	go test -count 1 -run '^TestADay$$' -v ./framework/recording -args -hours 24
+	go test -count 1 -run '^(TestFalseAlarms|TestPower|TestFoundAsOftenAsComputed)$$' -v ./reports/trend -args -simulations 100
 	go test -count 1 -run '^TestTheReportOfManyRequests$$' -timeout 30m -v ./reports/page -args -requests 10000000
 	go test -tags e2e -run '^$$' -bench Pace -benchtime 3x -timeout 1h ./framework/cli
 	go test -tags e2e -run '^$$' -bench ProvenCluster -benchtime 5x -timeout 1h ./clusters/kind

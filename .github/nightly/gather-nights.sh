@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Fetches what earlier nights of this branch have kept as ARTIFACT, the newest hundred, each into a folder of its own below INTO. That there
-# is none yet is no failure; that one cannot be had is.
+# Fetches what earlier nights of this branch have kept as ARTIFACT, the newest hundred, each into a folder of its own below INTO. That no
+# night was kept yet is no failure. A night that was kept and cannot be fetched is one.
 set -euo pipefail
 
-# What a fork's pull request has uploaded is none of ours, nor is what an earlier attempt of this run has.
+# Artifacts of a fork's pull request, and of an earlier attempt of this run, do not count.
 ours='.artifacts[]
   | select(.expired | not)
   | select(.workflow_run.head_branch == env.GITHUB_REF_NAME and .workflow_run.head_repository_id == .workflow_run.repository_id)

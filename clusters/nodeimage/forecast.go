@@ -95,7 +95,7 @@ func foresee(ctx context.Context, h host, e registry.Asker, version string, o Op
 func (f *Forecast) divide(ctx context.Context, h host, o Options) error {
 	golang, noGo := newGoTool(ctx, h, os.TempDir())
 	from, noMirror := h.findDistribution(ctx)
-	entries, _ := os.ReadDir(o.CacheDir) // usually there is none before the first build
+	entries, _ := os.ReadDir(o.CacheDir) // usually the folder does not exist before the first build
 	rootfsMissing := false
 	for _, part := range buildParts(f.Kubernetes, golang.version, from.suite) {
 		kept := false

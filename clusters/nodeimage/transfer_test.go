@@ -137,7 +137,7 @@ func TestLoadRefuses(t *testing.T) {
 			want:    "which its name contradicts",
 		},
 		"no labels":              {content: with(func(i *archive.Image) { i.Labels = nil }), want: `the labels of Kubernetes "" and recipe ""`},
-		"somebody else's":        {content: with(func(i *archive.Image) { i.Name = "docker.io/shop/web:1" }), want: "docker.io/shop/web:1 is neither the image of a node nor the load balancer"},
+		"of another program":     {content: with(func(i *archive.Image) { i.Name = "example.com/shop/web:1" }), want: "example.com/shop/web:1 is neither the image of a node nor the load balancer"},
 		"one that only looks so": {content: with(func(i *archive.Image) { i.Name = "example.com/kindest/node:v1.37.0" }), want: "is neither the image of a node"},
 		"no version":             {content: with(func(i *archive.Image) { i.Name = "kindest/node:latest" }), want: `kubernetes version "latest"`},
 		"another balancer":       {content: of(replacement("abc")), want: `is of recipe "abc"`},
@@ -164,7 +164,7 @@ func TestLoadRefuses(t *testing.T) {
 	}
 }
 
-// kind's own images have no labels of ours.
+// kind's own images do not have holdfast's labels.
 func TestLoadTakesStockImages(t *testing.T) {
 	for name, want := range map[string]registry.Ref{
 		"kindest/node:v1.37.0":           {Image: stockName("v1.37.0"), Kubernetes: "v1.37.0", Network: registry.NetworkKindnet},

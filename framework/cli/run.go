@@ -47,8 +47,8 @@ results. The others run again, and their old records are moved to a folder set-a
 are those of the interrupted run. The report and the exit code are those of the whole run.
 
 With --side-by-side 3, up to three scenarios at a time run on the same cluster, each in its own namespace, if their faults change nothing but their
-own workload. Seeds and promises are the same as one after the other, and each record names what ran beside it. Noise of the others can only
-take evidence away: a verdict that is Unknown for that reason needs more processors, or a run of the scenario alone.
+own workload. Seeds and promises are the same as one after the other, and each record names what ran beside it. Noise of the others
+takes evidence away, or breaks a promise about time, and makes no broken promise hold: such a scenario needs more processors, or a run alone.
 
 With --cluster, run uses an existing cluster, and the scenarios that fit it. Only one run may use a cluster at a time. The Lease in the
 cluster's namespace holdfast names that run.

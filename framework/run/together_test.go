@@ -174,7 +174,7 @@ func TestMarks(t *testing.T) {
 			{func() { err = a.set(t.Context(), "drain 1 worker") }, "chaos/a: drain 1 worker", "chaos/b"},
 			{func() { err = b.set(t.Context(), "rolling update") }, "chaos/a: drain 1 worker; chaos/b: rolling update", "none"},
 			{func() { a.clear(t.Context()) }, "chaos/b: rolling update", "chaos/a"},
-			{func() { b.clear(t.Context()); time.Sleep(time.Second) }, "", "chaos/"}, // it is written a little later
+			{func() { b.clear(t.Context()); synctest.Wait() }, "", "chaos/"}, // it is written by another goroutine
 		} {
 			step.do()
 			if err != nil {

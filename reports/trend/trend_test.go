@@ -1,6 +1,7 @@
 package trend_test
 
 import (
+	"flag"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -142,11 +143,13 @@ func inMemory(list []nightstest.Night) (all nights.Nights) {
 	return all
 }
 
+// simulations is the number of random series of each kind. README's figures are of 100, with `make bench`.
+var simulations = flag.Int("simulations", 50, "random series of each kind in TestPower and TestFoundAsOftenAsComputed; TestFalseAlarms has four times as many")
+
 // TestFalseAlarms: nothing is planted in most seeds, and the level is what it says. 12 scenarios have 36 figures that vary.
 func TestFalseAlarms(t *testing.T) {
-	const seeds = 400
-	alarms := uint64(0)
-	for seed := range uint64(seeds) {
+	seeds, alarms := uint64(4**simulations), uint64(0)
+	for seed := range seeds {
 		random := rand.New(rand.NewPCG(seed, 2))
 		var list []nightstest.Night
 		for number := range 30 {
@@ -170,7 +173,8 @@ func TestFalseAlarms(t *testing.T) {
 // TestPower: how often a shift is found, by its size in units of the figure's own noise and by the number of nights after it, among 42 figures
 // in 30 nights. What the planted nights of TestPlantedShifts contain must be in the rows that are nearly always, or nearly never, found.
 func TestPower(t *testing.T) {
-	const seeds, tested, n = 100, 42, 30
+	const tested, n = 42, 30
+	seeds := *simulations
 	for _, s := range []struct {
 		sigmas float64
 		after  int
@@ -198,7 +202,7 @@ func TestPower(t *testing.T) {
 				}
 			}
 		}
-		share := float64(caught) / seeds
+		share := float64(caught) / float64(seeds)
 		t.Logf("%.2f sigma, %d nights after: found in %.0f %% of seeds, of those %d of %d within a night", s.sigmas, s.after, 100*share, near, caught)
 		if share < s.least || share > s.most {
 			t.Errorf("%v sigma, %d nights after: found in %v of seeds, want %v to %v", s.sigmas, s.after, share, s.least, s.most)
@@ -208,7 +212,8 @@ func TestPower(t *testing.T) {
 
 // TestFoundAsOftenAsComputed: a trend of all figures finds a middling shift as often as the single test at the corrected level does.
 func TestFoundAsOftenAsComputed(t *testing.T) {
-	const seeds, after, sigmas, others = 100, 12, 2.0, 6
+	const after, sigmas, others = 12, 2.0, 6
+	seeds := *simulations
 	inTrend, alone := 0, 0
 	for seed := range uint64(seeds) {
 		random := rand.New(rand.NewPCG(seed, 4))

@@ -129,11 +129,11 @@ func TestReadRefuses(t *testing.T) {
 			p[3].Content = strings.Replace(p[3].Content, `["`+node.Name+`"]`, "null", 1)
 			return p
 		}), "it holds 1 images with the names []"},
-		"a manifest that is none": {edited(func(p []archivetest.Part) []archivetest.Part {
+		"a manifest of another form": {edited(func(p []archivetest.Part) []archivetest.Part {
 			p[3].Content = "{"
 			return p
 		}), "it is no saved image, or it is cut off"},
-		"a configuration that is none": {edited(func(p []archivetest.Part) []archivetest.Part {
+		"a configuration of another form": {edited(func(p []archivetest.Part) []archivetest.Part {
 			p[2].Content = "[]"
 			return p
 		}), "cannot unmarshal"},
