@@ -92,6 +92,16 @@ func TestTimings(t *testing.T) {
 	}
 }
 
+// However many simulated nodes there are, their leases are no more writes than an API server on two cores can take.
+func TestTimingsOfSimulatedNodes(t *testing.T) {
+	for nodes, want := range map[int]time.Duration{0: 8 * time.Second, 100: 8 * time.Second, 500: 25 * time.Second, 5000: 250 * time.Second} {
+		spec := Spec{Profile: Lab, SimulatedNodes: nodes}
+		if got := spec.Timings().NodeMonitorGrace; got != want {
+			t.Errorf("%d simulated nodes: a silent node stays Ready for %s, want %s", nodes, got, want)
+		}
+	}
+}
+
 // A spec is stored as JSON in a label of the container network, and must survive the round trip.
 func TestSpecAsJSON(t *testing.T) {
 	want := Spec{Zones: []string{"a", "b"}, Egress: true,

@@ -119,7 +119,7 @@ func writeArgs(text *strings.Builder, indent, component string, args []arg) {
 }
 
 func apiServerArgs(spec clusters.Spec) []arg {
-	toleration := strconv.Itoa(int(spec.Profile.Timings().Toleration / time.Second))
+	toleration := strconv.Itoa(int(spec.Timings().Toleration / time.Second))
 	return []arg{{"default-not-ready-toleration-seconds", toleration}, {"default-unreachable-toleration-seconds", toleration}}
 }
 
@@ -131,7 +131,7 @@ func apiServerArgs(spec clusters.Spec) []arg {
 // by one node every ten seconds, as by default: of a zone with 1,000 nodes the last would lose its pods after three hours.
 // Source: https://kubernetes.io/docs/concepts/architecture/nodes/#rate-limits-on-eviction
 func controllerManagerArgs(spec clusters.Spec) []arg {
-	timings := spec.Profile.Timings()
+	timings := spec.Timings()
 	args := []arg{
 		{"node-monitor-period", timings.NodeMonitorPeriod.String()}, {"node-monitor-grace-period", timings.NodeMonitorGrace.String()},
 	}
@@ -175,7 +175,7 @@ func etcdArgs(spec clusters.Spec) []arg {
 const failCgroupV1Since = 31
 
 func kubeletPatch(spec clusters.Spec, on ground) string {
-	timings := spec.Profile.Timings()
+	timings := spec.Timings()
 	var text strings.Builder
 	fmt.Fprintf(&text, `kind: KubeletConfiguration
 nodeStatusUpdateFrequency: %s

@@ -31,6 +31,9 @@ const (
 	retryIn = 500 * time.Millisecond
 )
 
+// machines selects the nodes that have pods with a network, and not simulated ones, of which there may be thousands.
+const machines = "holdfast.dev/role!=simulated"
+
 // follower follows the nodes of the cluster with the kubelet's credentials.
 type follower struct {
 	paths   paths
@@ -98,7 +101,7 @@ func (f *follower) once(ctx context.Context, heard chan<- []node) error {
 func follow(ctx context.Context, client kubernetes.Interface, heard chan<- []node) error {
 	bounded, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
-	list, err := client.CoreV1().Nodes().List(bounded, metav1.ListOptions{})
+	list, err := client.CoreV1().Nodes().List(bounded, metav1.ListOptions{LabelSelector: machines})
 	if err != nil {
 		return fmt.Errorf("list the nodes: %w", err)
 	}
@@ -110,7 +113,7 @@ func follow(ctx context.Context, client kubernetes.Interface, heard chan<- []nod
 		return err
 	}
 	seconds := int64(watchFor / time.Second)
-	changes, err := client.CoreV1().Nodes().Watch(ctx, metav1.ListOptions{ResourceVersion: list.ResourceVersion, TimeoutSeconds: &seconds})
+	changes, err := client.CoreV1().Nodes().Watch(ctx, metav1.ListOptions{LabelSelector: machines, ResourceVersion: list.ResourceVersion, TimeoutSeconds: &seconds})
 	if err != nil {
 		return fmt.Errorf("watch the nodes: %w", err)
 	}

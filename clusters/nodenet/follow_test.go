@@ -30,7 +30,9 @@ func object(name, ip, cidr string) *corev1.Node {
 
 // server is an API server with one node, which answers a watch with the given changes and then ends it.
 func server(changes ...watch.Event) *fake.Clientset {
-	client := fake.NewClientset(object("b", "10.89.0.3", "10.244.1.0/24"))
+	simulated := object("sim-00000", "", "10.244.7.0/24")
+	simulated.Labels = map[string]string{"holdfast.dev/role": "simulated"}
+	client := fake.NewClientset(object("b", "10.89.0.3", "10.244.1.0/24"), simulated)
 	client.PrependWatchReactor("nodes", func(clienttesting.Action) (bool, watch.Interface, error) {
 		sent := make(chan watch.Event, len(changes))
 		for _, change := range changes {

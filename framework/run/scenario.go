@@ -205,7 +205,7 @@ func whileOpen(ctx context.Context, closed <-chan struct{}, cause func() error) 
 // header is the first line of the record: what was requested.
 func (a *attempt) header(s scenario.Spec, cluster clusters.Cluster) (history.Header, error) {
 	facts, spec := a.settings.Describe(cluster), cluster.Spec()
-	t := spec.Profile.Timings()
+	t := spec.Timings()
 	h := history.Header{
 		RunID: a.settings.RunID, Scenario: s.Name, Claim: s.Claim, Seed: a.settings.Seed,
 		Holdfast: a.settings.Version, Mutant: s.Mutant, Base: time.Now(), Samples: history.SamplesOfItself, Notes: s.Notes, Beside: a.group.beside(s.Name),

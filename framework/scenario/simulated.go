@@ -3,7 +3,9 @@ package scenario
 import (
 	"errors"
 	"fmt"
+	"time"
 
+	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/workloads"
 )
 
@@ -40,10 +42,23 @@ func (s Spec) Resized(nodes, pods int) Spec {
 		simulated.Pods = pods
 	}
 	if nodes > 0 {
+		before := s.Cluster
 		s.Cluster.SimulatedNodes = nodes
+		if s.Hold > 0 {
+			s.Hold += max(0, lossOfZone(s.Cluster)-lossOfZone(before))
+		}
 	}
 	s.Simulated = &simulated
 	return s
+}
+
+// evictedPerSecond is how many nodes of a lost zone lose their pods in a second: --node-eviction-rate of clusters with simulated nodes.
+const evictedPerSecond = 10
+
+// lossOfZone is how long the control plane takes to notice the loss of a zone of simulated nodes, and to evict the pods of all of them.
+func lossOfZone(c clusters.Spec) time.Duration {
+	lost := c.SimulatedNodes / len(clusters.SimulatedZones())
+	return c.Timings().NodeLossNoticed() + time.Duration(lost)*time.Second/evictedPerSecond
 }
 
 // validateSimulated refuses what cannot be judged where nothing runs.

@@ -3,6 +3,7 @@ package scenario
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/framework/fault"
@@ -33,6 +34,13 @@ func TestSimulatedIsFaultsTarget(t *testing.T) {
 	larger := s.Resized(50, 5000)
 	if larger.Cluster.SimulatedNodes != 50 || larger.Simulated.Pods != 5000 || s.Simulated.Pods != 1100 {
 		t.Errorf("resized: %d nodes, %d pods, and the original has %d", larger.Cluster.SimulatedNodes, larger.Simulated.Pods, s.Simulated.Pods)
+	}
+	if larger.Hold != 0 {
+		t.Errorf("resized: the fault lasts %s, and nothing has to be noticed", larger.Hold)
+	}
+	s.Hold = 25 * time.Second // of 5,000 nodes in a cluster, 1,666 are lost with a zone: 250 s of grace in place of 8 s, and ten evictions a second
+	if held, want := s.Resized(5000, 0).Hold, 25*time.Second+242*time.Second+166*time.Second; held.Round(time.Second) != want {
+		t.Errorf("of 5,000 nodes a zone is lost for %s, want %s", held, want)
 	}
 	if few := s.Resized(0, 5); few.Simulated.Fill().Pods != 0 || few.Cluster.SimulatedNodes != 10 {
 		t.Errorf("fewer pods than the workload has: %+v", few.Simulated.Fill())

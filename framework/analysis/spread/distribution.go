@@ -119,7 +119,7 @@ func noteTaken(s *history.State, w history.Workload, topology string, usable map
 		}
 	}
 	for name, n := range s.Nodes {
-		if _, has := n.Labels[topology]; !has || !history.Selects(w.NodeSelector, n.Labels) {
+		if _, may := domainOf(n, w.NodeSelector, topology); !may {
 			continue
 		}
 		why := closed(n)
@@ -130,8 +130,19 @@ func noteTaken(s *history.State, w history.Workload, topology string, usable map
 	}
 }
 
-// simulatedTaint is on each simulated node. Every workload that may go there tolerates it.
-const simulatedTaint = "holdfast.dev/role=simulated:NoSchedule"
+// A simulated node has a label, and a taint with the same words. Every workload that selects the label tolerates the taint.
+const (
+	roleLabel      = "holdfast.dev/role"
+	simulated      = "simulated"
+	simulatedTaint = roleLabel + "=" + simulated + ":NoSchedule"
+)
+
+// domainOf is the domain of a node where pods of a workload may be. Those of a workload that does not select simulated nodes are on none.
+func domainOf(n history.Node, selector map[string]string, topology string) (domain string, may bool) {
+	domain, may = n.Labels[topology]
+	may = may && history.Selects(selector, n.Labels) && (n.Labels[roleLabel] != simulated || selector[roleLabel] == simulated)
+	return domain, may
+}
 
 // closed is why a node takes no new pods; empty: it takes them.
 func closed(n history.Node) string {

@@ -36,8 +36,8 @@ func (p *placer) look(s *history.State, w history.Workload) bool {
 	p.known, p.changes, p.selector = s, changes, w.NodeSelector
 	p.domains, p.open, p.closed = make(map[string]string, len(s.Nodes)), make(map[string]bool), make(map[string]string)
 	for name, n := range s.Nodes {
-		domain, has := n.Labels[p.topology]
-		if !has || !history.Selects(w.NodeSelector, n.Labels) {
+		domain, may := domainOf(n, w.NodeSelector, p.topology)
+		if !may {
 			continue
 		}
 		p.domains[name] = domain

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -18,7 +19,7 @@ import (
 
 // constraints binds the same number of pods with each constraint, in several rounds, each in another order, and prints the medians of the
 // rounds with their ratio to none.
-func constraints(ctx context.Context, args []string, out io.Writer) error {
+func constraints(ctx context.Context, args []string, out io.Writer) (err error) {
 	flags := flag.NewFlagSet("constraints", flag.ContinueOnError)
 	pods := flags.Int("pods", 90, "pods to bind; with anti-affinity each needs a node of its own")
 	rounds := flags.Int("rounds", 5, "how often each constraint is measured")
@@ -45,6 +46,7 @@ func constraints(ctx context.Context, args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
+	defer func() { err = errors.Join(err, os.RemoveAll(records)) }()
 	found := map[string][]scaling.Binding{}
 	all := scaling.Constraints()
 	for round := range *rounds {
