@@ -172,10 +172,15 @@ func (s *Scenario) P99() (worst Seconds) {
 	return worst
 }
 
-// notesOf are the record's own notes, and what ran beside the scenario.
+// notesOf are the record's own notes, what ran beside the scenario, and what is different in a cluster with simulated nodes.
 func notesOf(h history.Header) []string {
-	if len(h.Beside) == 0 {
-		return h.Notes
+	notes := slices.Clone(h.Notes)
+	if len(h.Beside) > 0 {
+		notes = append(notes, "On the same cluster, at the same time, ran "+prose.List(h.Beside)+".")
 	}
-	return append(slices.Clone(h.Notes), "On the same cluster, at the same time, ran "+prose.List(h.Beside)+".")
+	if n := h.Cluster.SimulatedNodes; n > 0 {
+		notes = append(notes, fmt.Sprintf("The cluster has %s: their pods are reported ready, and run nothing. A node is lost after %s without a renewal of its lease.",
+			prose.Count(n, "simulated node"), h.Cluster.Timings.NodeMonitorGrace))
+	}
+	return notes
 }

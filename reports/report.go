@@ -111,6 +111,8 @@ type Cluster struct {
 	Profile    string  `json:"profile"`
 	ProxyMode  string  `json:"proxyMode"`
 	Timings    Timings `json:"timings"`
+	// SimulatedNodes is how many of the nodes have no machine.
+	SimulatedNodes int `json:"simulatedNodes,omitempty"`
 }
 
 // Timings determine how soon the cluster notices a lost node. See clusters.Timings.
@@ -154,6 +156,7 @@ func clusterOf(c history.ClusterInfo) Cluster {
 		Timings: Timings{
 			Seconds(t.NodeStatusUpdate), Seconds(t.NodeLease), Seconds(t.NodeMonitorPeriod), Seconds(t.NodeMonitorGrace), Seconds(t.Toleration),
 		},
+		SimulatedNodes: c.SimulatedNodes,
 	}
 }
 

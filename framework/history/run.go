@@ -81,6 +81,8 @@ type ClusterInfo struct {
 	// records.
 	Balancer string  `json:"balancer,omitempty"`
 	Timings  Timings `json:"timings"`
+	// SimulatedNodes is how many of the nodes have no machine, see clusters.Simulated.
+	SimulatedNodes int `json:"simulatedNodes,omitempty"`
 }
 
 // Timings determine how soon the cluster notices a lost node and reacts; predictions are derived from them. The fields are

@@ -212,7 +212,7 @@ func (a *attempt) header(s scenario.Spec, cluster clusters.Cluster) (history.Hea
 		Cluster: history.ClusterInfo{
 			Name: cluster.Name(), Kubernetes: facts.Kubernetes, Provider: facts.Provider, Engine: facts.Engine,
 			Image: facts.Image, Balancer: facts.Balancer, Profile: string(spec.Profile), ProxyMode: string(spec.ProxyMode),
-			Timings: history.Timings(t),
+			Timings: history.Timings(t), SimulatedNodes: spec.SimulatedNodes,
 		},
 	}
 	for _, i := range s.Promises {

@@ -2,6 +2,7 @@ package scaling
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"time"
@@ -75,9 +76,7 @@ func Bind(ctx context.Context, c clusters.Cluster, how Constraint, pods int, dir
 		return b, fmt.Errorf("create namespace %s: %w", name, err)
 	}
 	defer func() {
-		if gone := remove(ctx, client, namespace); err == nil {
-			err = gone
-		}
+		err = errors.Join(err, remove(context.WithoutCancel(ctx), client, namespace)) // also after an interrupt; it has a limit of its own
 	}()
 	writer, err := history.Create(dir, history.Header{RunID: filepath.Base(dir), Scenario: "scaling/" + name, Base: time.Now(), Samples: history.SamplesOfItself})
 	if err != nil {

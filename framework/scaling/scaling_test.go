@@ -30,7 +30,9 @@ func TestSlope(t *testing.T) {
 	}
 }
 
-const metrics = `# TYPE scheduler_pod_scheduling_sli_duration_seconds histogram
+const metrics = `# TYPE process_cpu_seconds_total counter
+process_cpu_seconds_total 9
+# TYPE scheduler_pod_scheduling_sli_duration_seconds histogram
 scheduler_pod_scheduling_sli_duration_seconds_bucket{attempts="1",le="+Inf"} 4
 scheduler_pod_scheduling_sli_duration_seconds_sum{attempts="1"} 2
 scheduler_pod_scheduling_sli_duration_seconds_count{attempts="1"} 4
@@ -52,11 +54,11 @@ scheduler_scheduling_attempt_duration_seconds_count{profile="default-scheduler",
 
 func TestScheduler(t *testing.T) {
 	got, err := parseScheduler(metrics)
-	want := Scheduler{Algorithm: Histogram{0.7, 7}, Attempt: Histogram{1, 5}, SLI: Histogram{5, 5}}
+	want := Scheduler{Algorithm: Histogram{0.7, 7}, Attempt: Histogram{1, 5}, SLI: Histogram{5, 5}, CPU: 9}
 	if err != nil || got != want {
 		t.Errorf("got %+v, %v, want %+v", got, err, want)
 	}
-	if since := got.Less(Scheduler{SLI: Histogram{2, 4}}); since.SLI != (Histogram{3, 1}) || since.SLI.Mean() != 3 {
+	if since := got.Less(Scheduler{SLI: Histogram{2, 4}, Attempt: Histogram{0, 1}, CPU: 1}); since.SLI != (Histogram{3, 1}) || since.SLI.Mean() != 3 || since.CPUPerPod() != 2 {
 		t.Errorf("since then %+v", since.SLI)
 	}
 	if mean := (Histogram{}).Mean(); mean != 0 {

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/mod/semver"
 
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
+	"github.com/holdfast-ha/holdfast/framework/prose"
 	"github.com/holdfast-ha/holdfast/reports"
 	"github.com/holdfast-ha/holdfast/reports/certificate"
 )
@@ -24,6 +25,7 @@ type Line struct {
 	Engine       string `json:"engine,omitempty"`  // without its version
 	Cluster      string `json:"cluster,omitempty"` // the name of a cluster that holdfast did not make
 	Planted      string `json:"planted,omitempty"` // the regression that a certificate had to catch
+	Simulated    int    `json:"simulatedNodes,omitempty"`
 	Cores        int    `json:"cores,omitempty"`
 	Arch         string `json:"arch,omitempty"`
 }
@@ -79,6 +81,9 @@ func (l Line) String() string {
 	add("%s", strings.Join(slices.DeleteFunc([]string{l.Provider, l.Engine}, func(s string) bool { return s == "" }), " on "))
 	add("cluster %s", l.Cluster)
 	add("planted %s", l.Planted)
+	if l.Simulated > 0 {
+		add("%s", prose.Count(l.Simulated, "simulated node"))
+	}
 	if l.Cores > 0 {
 		add("%s", fmt.Sprintf("%d cores %s", l.Cores, l.Arch))
 	}
@@ -92,7 +97,7 @@ func lineOf(r *reports.Report, s *reports.Scenario) (Line, Versions) {
 		c = r.Cluster
 	}
 	engine, _, _ := strings.Cut(c.Engine, " ")
-	l := Line{Kubernetes: minor(c.Kubernetes), Profile: c.Profile, ProxyMode: c.ProxyMode, Provider: c.Provider, Engine: engine}
+	l := Line{Kubernetes: minor(c.Kubernetes), Profile: c.Profile, ProxyMode: c.ProxyMode, Provider: c.Provider, Engine: engine, Simulated: c.SimulatedNodes}
 	if c.Engine == "" { // holdfast's own clusters have an engine, and names of a single run
 		l.Cluster = c.Name
 	}

@@ -56,7 +56,7 @@ func constraints(ctx context.Context, args []string, out io.Writer) (err error) 
 				return err
 			}
 			found[b.Constraint] = append(found[b.Constraint], b)
-			_, _ = fmt.Fprintf(os.Stderr, "round %d: %s: algorithm %s, attempt %s, sli %s, record %s, %d gaps, %d pods replaced\n", round+1, b.Constraint, ms(b.Scheduler.Algorithm.Mean()),
+			_, _ = fmt.Fprintf(os.Stderr, "round %d: %s: processor time %s a pod, algorithm %s, attempt %s, sli %s, record %s, %d gaps, %d pods replaced\n", round+1, b.Constraint, ms(b.Scheduler.CPUPerPod()), ms(b.Scheduler.Algorithm.Mean()),
 				ms(b.Scheduler.Attempt.Mean()), ms(b.Scheduler.SLI.Mean()), ms(b.Recorded), b.Gaps, b.Replaced)
 		}
 	}
@@ -69,6 +69,7 @@ var figures = []struct {
 	name string
 	of   func(scaling.Binding) float64
 }{
+	{"processor time a pod", func(b scaling.Binding) float64 { return b.Scheduler.CPUPerPod() }},
 	{"finding a node", func(b scaling.Binding) float64 { return b.Scheduler.Algorithm.Mean() }},
 	{"an attempt", func(b scaling.Binding) float64 { return b.Scheduler.Attempt.Mean() }},
 	{"queue to bound", func(b scaling.Binding) float64 { return b.Scheduler.SLI.Mean() }},
