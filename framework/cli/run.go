@@ -50,6 +50,9 @@ With --side-by-side 3, up to three scenarios at a time run on the same cluster, 
 own workload. Seeds and promises are the same as one after the other, and each record names what ran beside it. Noise of the others
 takes evidence away, or breaks a promise about time, and makes no broken promise hold: such a scenario needs more processors, or a run alone.
 
+A cluster of 'holdfast up NAME --keep-warm' is used in place of a new one where a scenario needs one like it, and stays. One that a scenario leaves
+changed is removed.
+
 With --cluster, run uses an existing cluster, and the scenarios that fit it. Only one run may use a cluster at a time. The Lease in the
 cluster's namespace holdfast names that run.
 
@@ -143,7 +146,7 @@ func (f runFlags) run(cmd *cobra.Command, version string, chosen []scenario.Spec
 	if err != nil {
 		return err
 	}
-	settings.Incident = told
+	settings.Incident, settings.Warm = told, launch.Warm(p, progress.Note)
 	if err := tell(out, told); err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
 	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
 	"github.com/holdfast-ha/holdfast/framework/interrupt"
+	"github.com/holdfast-ha/holdfast/framework/launch"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/framework/selection"
 )
@@ -23,6 +24,7 @@ const defaultNodes = 8
 func upCommand() *cobra.Command {
 	var spec clusters.Spec
 	var from, forScenario string
+	var warm bool
 	cmd := &cobra.Command{
 		Use:   "up NAME",
 		Short: "Make a cluster, and leave it for `holdfast run --cluster NAME`",
@@ -30,7 +32,10 @@ func upCommand() *cobra.Command {
 node. The nodes keep no default route, unless --egress is given. Your own kubeconfig is left alone; the new one is named.
 
 A scenario runs on the cluster that it needs, and on no other: without flags, up makes the one that most of them need; --for makes that
-of a scenario. Beside the workers that are asked for, one more carries the load, and no fault touches it.`,
+of a scenario. Beside the workers that are asked for, one more carries the load, and no fault touches it.
+
+With --keep-warm, 'holdfast run' uses the cluster in place of a new one, without being told its name, for scenarios that need one like it.
+Several make a pool: a run takes the first that no other run uses.`,
 		Example: "  holdfast up demo && holdfast run --cluster demo chaos/rolling-update\n  holdfast up demo --for chaos/kube-proxy-away\n" +
 			"  holdfast up demo --kubernetes v1.36.3 --timings stock\n  holdfast up large --zones a --workers-per-zone 2 --simulated-nodes 500",
 		Args: terminal.OneArg,
@@ -45,7 +50,7 @@ of a scenario. Beside the workers that are asked for, one more carries the load,
 				}
 				spec = selection.WithFlags(s[0], spec, cmd.Flags().Changed)
 			}
-			return up(cmd, from, args[0], spec)
+			return up(cmd, from, args[0], spec, warm)
 		},
 	}
 	f := cmd.Flags()
@@ -60,6 +65,7 @@ of a scenario. Beside the workers that are asked for, one more carries the load,
 	f.BoolVar(&spec.LeaderElection, "leader-election", false, "have a lone kube-controller-manager and kube-scheduler elect a leader, as kubeadm does")
 	f.IntVar(&spec.SimulatedNodes, "simulated-nodes", 0, "nodes without a machine beside the real ones; kwok keeps them, and nothing runs on them")
 	f.BoolVar(&spec.Egress, "egress", false, "leave the nodes their default route")
+	f.BoolVar(&warm, "keep-warm", false, "let 'holdfast run' use the cluster in place of a new one")
 	return cmd
 }
 
@@ -74,7 +80,7 @@ func checkCluster(spec clusters.Spec) error {
 	return spec.Validate()
 }
 
-func up(cmd *cobra.Command, from, name string, spec clusters.Spec) error {
+func up(cmd *cobra.Command, from, name string, spec clusters.Spec, warm bool) error {
 	p, err := creating.Provider(cmd.Context(), from, cmd.ErrOrStderr(), func(doing string) { terminal.SayTo(cmd.ErrOrStderr())("  %s", doing) })
 	if err != nil {
 		return err
@@ -89,6 +95,9 @@ func up(cmd *cobra.Command, from, name string, spec clusters.Spec) error {
 			err = stays.Keep()
 		}
 	}
+	if err == nil && warm {
+		err = launch.KeepWarm(cmd.Context(), p, c)
+	}
 	if !errors.Is(err, clusters.ErrLeft) {
 		made()
 	}
@@ -102,6 +111,9 @@ func up(cmd *cobra.Command, from, name string, spec clusters.Spec) error {
 			return err
 		}
 		text += fmt.Sprintf("  export KUBECONFIG=%s\n", path)
+	}
+	if warm {
+		text += "  'holdfast run' uses it in place of a new one, where a scenario needs one like it\n"
 	}
 	text += selection.Suggest(name, c.Spec(), scenario.All) + fmt.Sprintf("  holdfast down %s\n", name)
 	_, err = io.WriteString(cmd.OutOrStdout(), text)

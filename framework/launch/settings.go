@@ -84,10 +84,15 @@ func Compiler(out io.Writer) func(context.Context, workloads.Program) (string, e
 	}
 }
 
-// opener creates clusters, or opens the cluster of --cluster.
+// opener creates clusters and opens warm ones, or opens the cluster of --cluster.
 func (o Options) opener(p provider.Provider) func(context.Context, string, clusters.Spec) (clusters.Cluster, error) {
 	if o.Cluster == "" {
-		return p.Create
+		return func(ctx context.Context, name string, wanted clusters.Spec) (clusters.Cluster, error) {
+			if isWarm(name) {
+				return p.Open(ctx, name)
+			}
+			return p.Create(ctx, name, wanted)
+		}
 	}
 	return func(ctx context.Context, _ string, wanted clusters.Spec) (clusters.Cluster, error) {
 		c, err := p.Open(ctx, o.Cluster)
@@ -110,10 +115,10 @@ func keep(c clusters.Cluster, say func(string)) error {
 	return nil
 }
 
-// closer removes clusters, except the cluster of --cluster and clusters to be kept.
+// closer removes clusters, except the cluster of --cluster, warm ones and clusters to be kept.
 func (o Options) closer(say func(string)) func(context.Context, clusters.Cluster) error {
 	return func(ctx context.Context, c clusters.Cluster) error {
-		if o.Cluster != "" {
+		if o.Cluster != "" || isWarm(c.Name()) {
 			return nil
 		}
 		if o.Keep {

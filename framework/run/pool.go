@@ -18,7 +18,8 @@ type pool struct {
 	settings *Settings
 	spec     clusters.Spec
 	cluster  clusters.Cluster
-	made     int // number of clusters so far, for their names
+	made     int    // number of clusters so far, for their names
+	borrowed string // the version of a cluster that was kept warm, when it was taken; empty: this one is not
 
 	opening sync.Mutex // by scenarios that begin at the same time
 	hold    *hold.Hold
@@ -44,12 +45,11 @@ func (p *pool) get(ctx context.Context, spec clusters.Spec) (clusters.Cluster, e
 	if err := p.discard(ctx); err != nil {
 		return nil, err
 	}
-	p.made++
-	name := p.settings.Cluster
-	if name == "" {
-		name = p.settings.clusterName(p.made)
+	name, warm, err := p.choose(ctx, spec)
+	if err != nil {
+		return nil, err
 	}
-	p.given = p.settings.Interrupt.Add(p.pending(name))
+	p.given = p.settings.Interrupt.Add(p.pending(name, warm))
 	c, err := p.settings.Open(ctx, name, spec)
 	if err != nil {
 		if !errors.Is(err, clusters.ErrLeft) {
@@ -57,7 +57,10 @@ func (p *pool) get(ctx context.Context, spec clusters.Spec) (clusters.Cluster, e
 		}
 		return nil, fmt.Errorf("provision a cluster: %w", err)
 	}
-	p.cluster, p.spec = c, spec
+	p.cluster, p.spec, p.borrowed = c, spec, ""
+	if warm {
+		p.borrowed = c.Spec().Kubernetes
+	}
 	if p.settings.Hold == nil {
 		return c, nil
 	}
@@ -67,15 +70,32 @@ func (p *pool) get(ctx context.Context, spec clusters.Spec) (clusters.Cluster, e
 	return c, nil
 }
 
+// choose names the next cluster: that of the settings, one that was kept warm, or a new one.
+func (p *pool) choose(ctx context.Context, spec clusters.Spec) (name string, warm bool, err error) {
+	if p.settings.Cluster != "" {
+		return p.settings.Cluster, false, nil
+	}
+	if p.settings.Warm != nil {
+		if name, err = p.settings.Warm.Find(ctx, spec); name != "" || err != nil {
+			return name, true, err
+		}
+	}
+	p.made++
+	return p.settings.clusterName(p.made), false, nil
+}
+
+// lent reports whether the cluster was there before the run, and stays.
+func (p *pool) lent() bool { return p.settings.Cluster != "" || p.borrowed != "" }
+
 // pending is what has to be done with a cluster before the process ends.
-func (p *pool) pending(name string) interrupt.Pending {
-	if p.settings.Keep {
+func (p *pool) pending(name string, warm bool) interrupt.Pending {
+	if p.settings.Keep && !warm {
 		return interrupt.Pending{
 			Undo: "leave cluster " + name + " as it was", Done: "cluster " + name + " is as it was, and kept",
 			Left: "cluster " + name + " is left: holdfast down " + name,
 		}
 	}
-	if p.settings.Cluster != "" {
+	if p.settings.Cluster != "" || warm {
 		return interrupt.Pending{
 			Undo: "give cluster " + name + " back", Done: "cluster " + name + " is as it was",
 			Left: "cluster " + name + " may be left in the middle of a fault: holdfast heal " + name,
@@ -98,8 +118,14 @@ func (p *pool) discard(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), discardLimit)
 	defer cancel()
-	c, h, broken := p.cluster, p.hold, p.broken
-	p.cluster, p.hold, p.broken = nil, nil, nil
+	c, h, broken, stays := p.cluster, p.hold, p.broken, p.lent()
+	if p.borrowed != "" && p.borrowed != c.Spec().Kubernetes { // a scenario has upgraded it
+		stays = false
+		if err := p.settings.Warm.Spoil(c.Name()); err != nil {
+			return err
+		}
+	}
+	p.cluster, p.hold, p.broken, p.borrowed = nil, nil, nil, ""
 	if broken != nil {
 		return h.Leave(ctx, broken.Error())
 	}
@@ -108,7 +134,7 @@ func (p *pool) discard(ctx context.Context) error {
 		return fmt.Errorf("give back cluster %s: %w", c.Name(), err)
 	}
 	p.given()
-	if p.settings.Cluster == "" { // the Lease is gone with the cluster
+	if !stays { // the Lease is gone with the cluster
 		return nil
 	}
 	return released
@@ -128,8 +154,14 @@ func (p *pool) keepIfHealthy(ctx context.Context, check func(context.Context) er
 	return errors.Join(fmt.Errorf("the cluster is not as it was, and is given up: %w", err), p.discardBroken(ctx))
 }
 
-// discardBroken discards a cluster that may not answer any more.
+// discardBroken discards a cluster that may not answer any more. A warm one is removed as well.
 func (p *pool) discardBroken(ctx context.Context) error {
+	if p.borrowed != "" {
+		if err := p.settings.Warm.Spoil(p.cluster.Name()); err != nil {
+			return err
+		}
+		p.borrowed = ""
+	}
 	p.hold.Drop()
 	p.hold = nil
 	return p.discard(ctx)

@@ -1,0 +1,87 @@
+package launch
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/clusters/engine"
+	"github.com/holdfast-ha/holdfast/clusters/kind/inventory"
+	"github.com/holdfast-ha/holdfast/framework/maintenance"
+	"github.com/holdfast-ha/holdfast/framework/provider"
+	"github.com/holdfast-ha/holdfast/framework/run"
+	"github.com/holdfast-ha/holdfast/workloads/image"
+)
+
+// warm are the clusters of `holdfast up --keep-warm` on this machine.
+type warm struct {
+	open func(ctx context.Context, name string) (clusters.Cluster, error)
+	free func(ctx context.Context, c clusters.Cluster) error // returns why a cluster cannot be used
+	say  func(string)
+}
+
+// Warm are the warm clusters of a provider.
+func Warm(p provider.Provider, say func(string)) run.Warm {
+	return warm{open: p.Open, free: maintenance.CheckFree, say: say}
+}
+
+// Find returns the first cluster with a spec that can be used. It says why another one with that spec cannot.
+func (w warm) Find(ctx context.Context, spec clusters.Spec) (string, error) {
+	names, err := inventory.Warm()
+	if err != nil {
+		return "", err
+	}
+	for _, name := range names {
+		c, err := w.open(ctx, name)
+		if err == nil {
+			if has, _ := c.Spec().Unlike(spec); has != "" {
+				continue
+			}
+			err = w.free(ctx, c)
+		}
+		if ctx.Err() != nil {
+			return "", ctx.Err()
+		}
+		if err != nil {
+			w.say(fmt.Sprintf("cluster %s is kept warm, and cannot be used: %s", name, err))
+			continue
+		}
+		w.say(fmt.Sprintf("cluster %s was kept warm, and is used in place of a new one", name))
+		return name, nil
+	}
+	return "", nil
+}
+
+// Spoil makes a cluster one that is removed when it is given back.
+func (w warm) Spoil(name string) error {
+	w.say(fmt.Sprintf("cluster %s is no longer as it was made, and is removed: holdfast up %s --keep-warm makes another", name, name))
+	return inventory.Spoil(name)
+}
+
+// isWarm reports whether a cluster is kept warm.
+func isWarm(name string) bool {
+	names, err := inventory.Warm()
+	return err == nil && slices.Contains(names, name)
+}
+
+// KeepWarm gives the nodes of a new cluster what a run would give them first, and marks it as one that may be used in place of a new one.
+func KeepWarm(ctx context.Context, p provider.Provider, c clusters.Cluster) error {
+	marked, can := c.(interface{ KeepWarm() error })
+	if !can {
+		return fmt.Errorf("keep cluster %s warm: its provider has no place to note that", c.Name())
+	}
+	cache, err := engine.CacheDir()
+	if err != nil {
+		return err
+	}
+	ref, archive, err := image.Build(p.Executable, filepath.Join(cache, "images"))
+	if err != nil {
+		return err
+	}
+	if err := c.LoadImage(ctx, clusters.Image{Ref: ref, Path: archive}); err != nil {
+		return fmt.Errorf("load %s: %w", ref, err)
+	}
+	return marked.KeepWarm()
+}
