@@ -170,15 +170,26 @@ func (a *attempt) clear(ctx context.Context, env *environment.Environment, out r
 		a.collectLogs(ctx, env.Cluster, env.Spec)
 	}
 	if a.group.alone() {
-		a.giveBack(ctx, env.Clear)
+		a.giveBack(ctx, clearLimit(env.Spec), env.Clear)
 		return
 	}
 	a.group.clearLater(env.Clear)
 }
 
-// giveBack clears the cluster for the next scenario, also if ctx has ended.
-func (r *runner) giveBack(ctx context.Context, clear func(context.Context) error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanLimit)
+// clearPerPod is the time that each pod on simulated nodes adds to cleanLimit: on two cores with 5,000 nodes, 28 a second were removed.
+const clearPerPod = 100 * time.Millisecond
+
+// clearLimit bounds the removal of a scenario from its cluster.
+func clearLimit(s scenario.Spec) time.Duration {
+	if s.Simulated == nil {
+		return cleanLimit
+	}
+	return cleanLimit + time.Duration(s.Simulated.Pods)*clearPerPod
+}
+
+// giveBack clears the cluster for the next scenario within a limit, also if ctx has ended.
+func (r *runner) giveBack(ctx context.Context, limit time.Duration, clear func(context.Context) error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	defer cancel()
 	if err := r.pool.keepIfHealthy(ctx, clear); err != nil {
 		r.settings.Progress.Note("  " + err.Error())

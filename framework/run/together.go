@@ -73,7 +73,7 @@ func (r *runner) together(ctx context.Context, some []scenario.Spec) []result {
 	}
 	all.Wait()
 	if len(g.clears) > 0 {
-		r.giveBack(ctx, g.clear)
+		r.giveBack(ctx, cleanLimit, g.clear)
 	}
 	return results
 }
