@@ -65,7 +65,8 @@ scale: build ## Run scale/rollout on NODES=500 simulated nodes with PODS=10000 p
 scale-constraints: build ## Measure what constraints cost the scheduler on NODES=100 simulated nodes, with ROUNDS=5 (real)
 	set -euo pipefail; trap 'bin/holdfast down constraints' EXIT; \
 	bin/holdfast up constraints --zones a --workers-per-zone 2 --simulated-nodes $(or $(NODES),100); \
-	go run ./framework/internal/scale constraints --rounds $(or $(ROUNDS),5) --pods $(or $(PODS),90) constraints
+	go run ./framework/internal/scale constraints --rounds $(or $(ROUNDS),5) --pods $(or $(BIND),90) --findings suites/findings.json constraints; \
+	bin/holdfast report --catalogue suites/README.md
 
 .PHONY: adversary
 adversary: ## Attack real records: evidence removed at random 10,000 times, damage planted 1,000 times each (some minutes)

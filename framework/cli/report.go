@@ -46,7 +46,7 @@ The exit code is that of the reported run, as for 'holdfast run'. With --catalog
 			if all && page != "" {
 				return exit.Usage(errors.New("--index with --catalogue: they take different folders, so call report twice"))
 			}
-			if page == "" || len(args) == 0 {
+			if page == "" {
 				if err := terminal.OneArg(cmd, args); err != nil {
 					return err
 				}
@@ -64,7 +64,7 @@ The exit code is that of the reported run, as for 'holdfast run'. With --catalog
 			return err
 		},
 	}
-	cmd.Flags().StringVar(&page, "catalogue", "", "add the findings to findings.json in the folder of this file, and write the file from it; write no report")
+	cmd.Flags().StringVar(&page, "catalogue", "", "add the findings to findings.json in the folder of this file, and write the file from it, also without a run; write no report")
 	cmd.Flags().BoolVar(&all, "index", false, "write index.html about all runs and certificates below the folder; write no report")
 	return cmd
 }

@@ -20,7 +20,7 @@ type Claim struct {
 // Update adds what runs found to the findings in the folder of page, and writes page from all findings. Each file is written
 // completely or not at all. Claims are what the suites claim now. A finding about another claim is dropped, and a claim without a
 // finding is listed as not tried. Findings about claims that these runs did not judge stay, because the records of runs do not live as
-// long as the suites.
+// long as the suites. Without runs, page is written again from the findings that there are.
 func Update(page string, claims []Claim, runDirs ...string) error {
 	all := make([]reports.Report, len(runDirs))
 	for i, dir := range runDirs {
@@ -35,7 +35,10 @@ func Update(page string, claims []Claim, runDirs ...string) error {
 	if err != nil {
 		return err
 	}
-	f := findingsOf(all, claims)
+	f := findings{Last: before.Last, Scenarios: make(map[string]finding)}
+	if len(all) > 0 {
+		f = findingsOf(all, claims)
+	}
 	f.keep(before, claims)
 	if err := reports.Replace(data, f, writeFindings); err != nil {
 		return fmt.Errorf("write %s: %w", FindingsFile, err)

@@ -26,6 +26,8 @@ type findings struct {
 	Scenarios map[string]finding `json:"scenarios"`
 	// OtherModes is like Scenarios, by the mode of kube-proxy if it was not the usual one.
 	OtherModes map[string]map[string]finding `json:"otherModes,omitempty"`
+	// Measured are findings that no scenario judges, in the order in which they were first added.
+	Measured []Measured `json:"measured,omitempty"`
 }
 
 // lastUpdate says which runs the newest findings are from.
@@ -100,6 +102,7 @@ func claimOf(scenario string, claims []Claim) string {
 // keep adds the findings about scenarios that have no newer one in the same mode of kube-proxy, if the scenario still exists and the
 // claim still stands.
 func (f *findings) keep(before findings, claims []Claim) {
+	f.Measured = before.Measured
 	keepIn(f.Scenarios, before.Scenarios, claims)
 	for mode, old := range before.OtherModes {
 		found := f.OtherModes[mode]
@@ -207,6 +210,7 @@ func (f findings) writePage(w io.Writer, claims []Claim) error {
 		}
 	}
 	f.writeModes(&b)
+	f.writeMeasured(&b)
 	if untried := f.untried(claims); len(untried) > 0 {
 		fmt.Fprintf(&b, "\n## Not tried yet\n\n%s\n", words.MarkdownText(strings.Join(untried, ", ")))
 	}

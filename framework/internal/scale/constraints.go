@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/provider"
 	"github.com/holdfast-ha/holdfast/framework/scaling"
+	"github.com/holdfast-ha/holdfast/reports/catalogue"
 )
 
 // constraints binds the same number of pods with each constraint, in several rounds, each in another order, and prints the medians of the
@@ -24,6 +26,7 @@ func constraints(ctx context.Context, args []string, out io.Writer) (err error) 
 	pods := flags.Int("pods", 90, "pods to bind; with anti-affinity each needs a node of its own")
 	rounds := flags.Int("rounds", 5, "how often each constraint is measured")
 	seed := flags.Uint64("seed", 1, "of the order in each round")
+	findings := flags.String("findings", "", "add the table to this file of the suites' findings, such as suites/findings.json")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -60,8 +63,14 @@ func constraints(ctx context.Context, args []string, out io.Writer) (err error) 
 				ms(b.Scheduler.Attempt.Mean()), ms(b.Scheduler.SLI.Mean()), ms(b.Recorded), b.Gaps, b.Replaced)
 		}
 	}
-	_, err = fmt.Fprintf(out, "%d simulated nodes, %d pods, %d rounds\n\n%s", c.Spec().SimulatedNodes, *pods, *rounds, comparison(all, found))
-	return err
+	seen := fmt.Sprintf("%d pods in %d rounds, each in another order. Medians, their ratio to none, and the range of the rounds.\n\n%s", *pods, *rounds, comparison(all, found))
+	if _, err := io.WriteString(out, seen); err != nil || *findings == "" {
+		return err
+	}
+	return catalogue.Add(*findings, catalogue.Measured{
+		Claim: fmt.Sprintf("what constraints cost the scheduler to bind a pod, on %d nodes", c.Spec().SimulatedNodes), Seen: seen,
+		Reproduce: fmt.Sprintf("make scale-constraints NODES=%d BIND=%d ROUNDS=%d", c.Spec().SimulatedNodes, *pods, *rounds),
+	})
 }
 
 // figures are what is compared.
@@ -91,7 +100,8 @@ func comparison(all []scaling.Constraint, found map[string][]scaling.Binding) st
 		text += "| " + c.Name + " |"
 		for _, f := range figures {
 			now, none := median(found[c.Name], f.of), median(found[all[0].Name], f.of)
-			text += fmt.Sprintf(" %s (%.2f x) |", ms(now), now/none)
+			least, most := bounds(found[c.Name], f.of)
+			text += fmt.Sprintf(" %s (%.2f x; %s to %s) |", ms(now), now/none, ms(least), ms(most))
 		}
 		text += "\n"
 	}
@@ -110,4 +120,13 @@ func median(rounds []scaling.Binding, of func(scaling.Binding) float64) float64 
 	return values[len(values)/2]
 }
 
-func ms(seconds float64) string { return fmt.Sprintf("%.2f ms", 1000*seconds) }
+// bounds are the least and the most of the rounds.
+func bounds(rounds []scaling.Binding, of func(scaling.Binding) float64) (least, most float64) {
+	least, most = math.Inf(1), 0
+	for _, b := range rounds {
+		least, most = min(least, of(b)), max(most, of(b))
+	}
+	return least, most
+}
+
+func ms(seconds float64) string { return fmt.Sprintf("%.3g ms", 1000*seconds) }
