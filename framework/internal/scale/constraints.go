@@ -63,7 +63,7 @@ func constraints(ctx context.Context, args []string, out io.Writer) (err error) 
 				ms(b.Scheduler.Attempt.Mean()), ms(b.Scheduler.SLI.Mean()), ms(b.Recorded), b.Gaps, b.Replaced)
 		}
 	}
-	seen := fmt.Sprintf("%d pods in %d rounds, each in another order. Medians, their ratio to none, and the range of the rounds.\n\n%s", *pods, *rounds, comparison(all, found))
+	seen := fmt.Sprintf("%d pods in %d rounds, each in another order. Medians, their ratio to none, and the range of the rounds. An attempt includes the writes to the API server.\n\n%s", *pods, *rounds, comparison(all, found))
 	if _, err := io.WriteString(out, seen); err != nil || *findings == "" {
 		return err
 	}
@@ -129,4 +129,10 @@ func bounds(rounds []scaling.Binding, of func(scaling.Binding) float64) (least, 
 	return least, most
 }
 
-func ms(seconds float64) string { return fmt.Sprintf("%.3g ms", 1000*seconds) }
+// ms writes milliseconds with three digits, and seconds from one second on.
+func ms(seconds float64) string {
+	if seconds >= 1 {
+		return fmt.Sprintf("%.2f s", seconds)
+	}
+	return fmt.Sprintf("%.3g ms", 1000*seconds)
+}
