@@ -61,6 +61,10 @@ scale: build ## Run scale/rollout on NODES=500 simulated nodes with PODS=10000 p
 	go run ./framework/internal/scale size --scenario $(or $(SCENARIO),scale/rollout) --timings $(or $(TIMINGS),lab) $(or $(NODES),500) $(or $(PODS),10000)
 	go run ./framework/internal/scale table
 
+.PHONY: scale-requests
+scale-requests: build ## Measure what judging and reporting COUNTS="100000 1000000 10000000" requests costs, and add it to framework/scaling/requests.jsonl
+	go run ./framework/internal/scale requests $(or $(COUNTS),100000 1000000 10000000)
+
 .PHONY: scale-constraints
 scale-constraints: build ## Measure what constraints cost the scheduler on NODES=100 simulated nodes, with ROUNDS=5 (real)
 	set -euo pipefail; trap 'bin/holdfast down constraints' EXIT; \

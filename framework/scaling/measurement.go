@@ -31,27 +31,21 @@ type Measurement struct {
 	Trouble  string           `json:"trouble,omitempty"`
 }
 
-// Figure is a number of a measurement whose growth is of interest.
-type Figure struct {
-	Name string
-	Unit string
-	Of   func(Measurement) float64
-}
+const mib = 1 << 20
 
-// Figures are those of the table.
-func Figures() []Figure {
-	const mib = 1 << 20
-	return []Figure{
+// PodCourses are the figures of a cluster over the number of its pods on simulated nodes.
+func PodCourses(all []Measurement) []Course {
+	return coursesOf(all, func(m Measurement) float64 { return float64(m.Pods) }, []Figure[Measurement]{
 		{"memory of the run", "MiB", func(m Measurement) float64 { return float64(m.RunBytes) / mib }},
 		{"processor time of the run", "s", func(m Measurement) float64 { return m.RunCPU }},
 		{"events", "", func(m Measurement) float64 { return float64(m.Events) }},
 		{"record", "MiB", func(m Measurement) float64 { return float64(m.RecordBytes) / mib }},
-		{"time to judge", "s", func(m Measurement) float64 { return m.JudgeSeconds }},
+		{"processor time to judge", "s", func(m Measurement) float64 { return m.JudgeCPU }},
 		{"memory to judge", "MiB", func(m Measurement) float64 { return float64(m.JudgeBytes) / mib }},
 		{"scheduling attempt", "ms", func(m Measurement) float64 { return 1000 * m.AttemptSeconds }},
 		{"queue to bound", "s", func(m Measurement) float64 { return m.BindSeconds }},
 		{"kube-apiserver", "MiB", func(m Measurement) float64 { return float64(m.Resident["kube-apiserver"]) / mib }},
 		{"etcd", "MiB", func(m Measurement) float64 { return float64(m.Resident["etcd"]) / mib }},
 		{"kwok", "MiB", func(m Measurement) float64 { return float64(m.Resident["kwok"]) / mib }},
-	}
+	})
 }

@@ -5,44 +5,57 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 )
 
-// Table is a table in Markdown: a row for each measurement, the smallest first, and the slope of each figure over the number of pods.
-func Table(all []Measurement) string {
+// PodTable is a table in Markdown: a row for each measurement, the smallest first, and the slope of each figure over the number of pods.
+func PodTable(all []Measurement) string {
 	all = slices.SortedFunc(slices.Values(all), func(a, b Measurement) int {
 		return cmp.Or(cmp.Compare(a.Pods, b.Pods), cmp.Compare(a.Nodes, b.Nodes), a.At.Compare(b.At))
 	})
+	rows := make([][]string, len(all))
+	for i, m := range all {
+		rows[i] = []string{strconv.Itoa(m.Nodes), strconv.Itoa(m.Pods), cmp.Or(m.Outcome, "none"), strconv.Itoa(m.Gaps)}
+	}
+	return table([]string{"nodes", "pods", "verdict", "gaps"}, rows, []string{"", "slope over pods", "", ""}, PodCourses(all))
+}
+
+// table is a table in Markdown. Each row has cells of its own, and then the value of each course; the last row has the slopes.
+func table(heads []string, rows [][]string, last []string, courses []Course) string {
 	var text strings.Builder
-	text.WriteString("| nodes | pods | verdict | gaps |")
-	for _, f := range Figures() {
-		text.WriteString(" " + f.Name)
-		if f.Unit != "" {
-			text.WriteString(", " + f.Unit)
+	line := func(own []string, of func(Course) string) {
+		for _, cell := range own {
+			text.WriteString("| " + cell + " ")
 		}
-		text.WriteString(" |")
+		for _, c := range courses {
+			text.WriteString("| " + of(c) + " ")
+		}
+		text.WriteString("|\n")
 	}
-	text.WriteString("\n" + strings.Repeat("| ---: ", 4+len(Figures())) + "|\n")
-	for _, m := range all {
-		fmt.Fprintf(&text, "| %d | %d | %s | %d |", m.Nodes, m.Pods, cmp.Or(m.Outcome, "none"), m.Gaps)
-		for _, f := range Figures() {
-			text.WriteString(" " + number(f.Of(m)) + " |")
-		}
-		text.WriteString("\n")
+	line(heads, Course.title)
+	text.WriteString(strings.Repeat("| ---: ", len(heads)+len(courses)) + "|\n")
+	for i, row := range rows {
+		line(row, func(c Course) string { return number(c.Values[i]) })
 	}
-	text.WriteString("| | slope over pods | | |")
-	for _, f := range Figures() {
-		sizes, costs := make([]float64, len(all)), make([]float64, len(all))
-		for i, m := range all {
-			sizes[i], costs[i] = float64(m.Pods), f.Of(m)
-		}
-		slope := "–"
-		if s := Slope(sizes, costs); !math.IsNaN(s) {
-			slope = fmt.Sprintf("%.2f", s)
-		}
-		text.WriteString(" " + slope + " |")
+	line(last, func(c Course) string { return slopeText(c.Slope()) })
+	return text.String()
+}
+
+// title is the name of a figure, with its unit.
+func (c Course) title() string {
+	if c.Unit == "" {
+		return c.Name
 	}
-	return text.String() + "\n"
+	return c.Name + ", " + c.Unit
+}
+
+// slopeText writes a slope; a dash: it is not known.
+func slopeText(slope float64) string {
+	if math.IsNaN(slope) {
+		return "–"
+	}
+	return fmt.Sprintf("%.2f", slope)
 }
 
 // number writes three significant digits, and whole numbers from 100 on. What was not measured is a dash.

@@ -7,5 +7,5 @@
 //		Run()
 //
 // It is not a simulator: it does not keep the parts of a record consistent, because tests need inconsistent records. It is
-// for tests only.
+// for tests, and for measuring what records cost.
 package historytest

@@ -2,18 +2,14 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/holdfast-ha/holdfast/clusters"
@@ -22,9 +18,6 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/provider"
 	"github.com/holdfast-ha/holdfast/framework/scaling"
 )
-
-// harness is the program that is measured.
-const harness = "bin/holdfast"
 
 // size runs a scenario at a size, measures the processes of the harness, and appends the measurement to a file.
 func size(ctx context.Context, args []string, out io.Writer) (err error) {
@@ -74,36 +67,9 @@ func size(ctx context.Context, args []string, out io.Writer) (err error) {
 	if err := ofRecord(ctx, &m, filepath.Join(dir, "last-attempt")); err != nil {
 		m.Trouble = strings.TrimSpace(m.Trouble + " " + err.Error())
 	}
+	m.At = time.Now().UTC()
 	return appendTo(*file, m, out)
 }
-
-// used is what a process took.
-type used struct {
-	wall, cpu time.Duration
-	memory    int64 // the most that was resident, in bytes
-}
-
-// child runs the harness and waits for it. It tells what is told on standard error.
-func child(ctx context.Context, args ...string) (u used, err error) {
-	cmd := exec.CommandContext(ctx, harness, args...)
-	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
-	began := time.Now()
-	err = cmd.Run()
-	u.wall = time.Since(began)
-	if s := cmd.ProcessState; s != nil {
-		u.cpu = s.UserTime() + s.SystemTime()
-		if r, is := s.SysUsage().(*syscall.Rusage); is {
-			u.memory = r.Maxrss * maxrssUnit
-		}
-	}
-	if err != nil {
-		err = fmt.Errorf("%s %s: %w", harness, args[0], err)
-	}
-	return u, err
-}
-
-// maxrssUnit is what Linux counts Maxrss in.
-const maxrssUnit = 1 << 10
 
 // ofCluster measures the control plane.
 func ofCluster(ctx context.Context, m *scaling.Measurement, name string) error {
@@ -151,6 +117,14 @@ func ofRecord(ctx context.Context, m *scaling.Measurement, run string) error {
 		m.Outcome = s.Outcome
 	}
 	record := filepath.Join(run, filepath.FromSlash(m.Scenario))
+	if m.RecordBytes, err = sizeOf(record); err != nil {
+		return err
+	}
+	judged, err := child(ctx, "judge", record)
+	m.JudgeSeconds, m.JudgeCPU, m.JudgeBytes = judged.wall.Seconds(), judged.cpu.Seconds(), judged.memory
+	if _, err := outcomeOf(err); err != nil {
+		return err
+	}
 	recorded, err := history.Open(record)
 	if err != nil {
 		return err
@@ -161,39 +135,5 @@ func ofRecord(ctx context.Context, m *scaling.Measurement, run string) error {
 			m.Gaps++
 		}
 	}
-	err = filepath.WalkDir(record, func(_ string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		info, err := d.Info()
-		if err == nil {
-			m.RecordBytes += info.Size()
-		}
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	judged, err := child(ctx, "judge", record)
-	m.JudgeSeconds, m.JudgeCPU, m.JudgeBytes = judged.wall.Seconds(), judged.cpu.Seconds(), judged.memory
-	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) { // its exit code is a verdict
-		return nil
-	}
-	return err
-}
-
-// appendTo appends a measurement to a file of one JSON object a line, and prints it.
-func appendTo(path string, m scaling.Measurement, out io.Writer) error {
-	m.At = time.Now().UTC()
-	line, err := json.Marshal(m)
-	if err != nil {
-		return err
-	}
-	file, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
-	if err != nil {
-		return err
-	}
-	_, err = file.Write(append(line, '\n'))
-	_, said := fmt.Fprintln(out, string(line))
-	return errors.Join(err, file.Close(), said)
+	return nil
 }

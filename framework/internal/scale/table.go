@@ -1,42 +1,60 @@
 package main
 
 import (
-	"bufio"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
+	"strings"
 
 	"github.com/holdfast-ha/holdfast/framework/scaling"
 )
 
-// measuredFile has the measurements, one JSON object a line.
+// measuredFile has the measurements of 'scale size', one JSON object a line.
 const measuredFile = "suites/scale/measured.jsonl"
 
-// table prints the table of a file, and writes the chart beside it.
-func table(args []string, out io.Writer) (err error) {
+// table prints the table of a file of 'scale size', and writes the chart beside it.
+func table(args []string, out io.Writer) error {
 	path := measuredFile
-	if len(args) > 0 {
+	switch len(args) {
+	case 0:
+	case 1:
 		path = args[0]
+	default:
+		return errors.New("want one file of measurements at most")
 	}
-	file, err := os.Open(path)
+	all, err := readAll[scaling.Measurement](path)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, file.Close()) }()
-	var all []scaling.Measurement
-	lines := bufio.NewScanner(file)
-	for lines.Scan() {
-		var m scaling.Measurement
-		if err := json.Unmarshal(lines.Bytes(), &m); err != nil {
-			return fmt.Errorf("read %s: %w", path, err)
-		}
-		all = append(all, m)
+	err = draw(beside(path), "pods", scaling.PodCourses(all))
+	_, said := io.WriteString(out, scaling.PodTable(all))
+	return errors.Join(err, said)
+}
+
+// requestTable prints the table of a file of 'scale requests', and writes the chart beside it.
+func requestTable(path string, out io.Writer) error {
+	all, err := readAll[scaling.Requests](path)
+	if err != nil {
+		return err
 	}
-	if err := lines.Err(); err != nil {
-		return fmt.Errorf("read %s: %w", path, err)
+	err = draw(beside(path), "requests", scaling.RequestCourses(all))
+	_, said := io.WriteString(out, scaling.RequestTable(all))
+	return errors.Join(err, said)
+}
+
+// beside is the chart of a file of measurements: x.svg of x.jsonl.
+func beside(path string) string { return strings.TrimSuffix(path, filepath.Ext(path)) + ".svg" }
+
+// draw writes a chart.
+func draw(path, size string, courses []scaling.Course) error {
+	image, err := scaling.Chart(size, courses)
+	if err != nil {
+		return err
 	}
-	_, err = io.WriteString(out, scaling.Table(all))
-	return err
+	if err := os.WriteFile(path, image, 0o644); err != nil {
+		return fmt.Errorf("draw a chart: %w", err)
+	}
+	return nil
 }
