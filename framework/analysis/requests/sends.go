@@ -10,8 +10,11 @@ import (
 const (
 	// sendStep is the resolution of the moments at which requests were sent.
 	sendStep = time.Millisecond
-	// maxSendSteps bounds the memory of a worker's lane to 128 KiB: a watch of more than 17 minutes has longer steps.
-	maxSendSteps = 1 << 20
+	// maxLaneSteps bounds the memory of a lane to 8 MiB: a watch of more than 18 hours has longer steps. Steps of 64 ms, of a watch of more than
+	// 24 days, are too long to say that requests were sent every 50 ms.
+	maxLaneSteps = 1 << 26
+	// maxWorkerSteps bounds the memory of a worker's part of a lane to 128 KiB. Its steps are longer than those of the lane after 17 minutes.
+	maxWorkerSteps = 1 << 20
 	// longestWatch is a year, because a damaged record may hold any moment.
 	longestWatch = 365 * 24 * time.Hour
 	// exactSends is how many lanes of workers are watched as exactly, and maxSends how many at all. Of the others, manySteps are one: how
@@ -37,10 +40,15 @@ func (t *Stats) newWatch() *Watch {
 	if first := t.facts.FirstFault(); first.OK {
 		w.From = min(max(first.At, t.from), t.To)
 	}
-	for w.steps() > maxSendSteps {
+	w.coarsen(maxLaneSteps)
+	return w
+}
+
+// coarsen makes the steps longer until there are no more than most.
+func (w *Watch) coarsen(most int) {
+	for w.steps() > most {
 		w.step *= 2
 	}
-	return w
 }
 
 // steps of the watch, the last of which may be shorter.
@@ -63,6 +71,7 @@ func (t *Stats) workerSends() (sends, *Watch) {
 	case t.watched > exactSends:
 		w.step *= manySteps
 	}
+	w.coarsen(maxWorkerSteps)
 	return w.empty(), &w
 }
 
