@@ -17,6 +17,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/maintenance"
 	"github.com/holdfast-ha/holdfast/framework/provider"
 	"github.com/holdfast-ha/holdfast/framework/run"
+	"github.com/holdfast-ha/holdfast/framework/run/progress"
 	"github.com/holdfast-ha/holdfast/framework/run/summary"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/reports/formats"
@@ -133,7 +134,7 @@ func (f runFlags) run(cmd *cobra.Command, version string, chosen []scenario.Spec
 		return err
 	}
 	ctx, out := cmd.Context(), cmd.OutOrStdout()
-	progress := run.NewProgress(out, len(chosen))
+	progress := progress.New(out, len(chosen))
 	p, err := creating.Provider(ctx, f.provider, out, progress.Say)
 	if err != nil {
 		return err

@@ -17,7 +17,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/launch"
 	"github.com/holdfast-ha/holdfast/framework/maintenance"
 	"github.com/holdfast-ha/holdfast/framework/provider"
-	"github.com/holdfast-ha/holdfast/framework/run"
+	"github.com/holdfast-ha/holdfast/framework/run/progress"
 	"github.com/holdfast-ha/holdfast/framework/run/summary"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/framework/selftest"
@@ -146,7 +146,7 @@ func (f selftestFlags) measure(cmd *cobra.Command, version string, chosen []scen
 		return err
 	}
 	ctx, out := cmd.Context(), cmd.OutOrStdout()
-	progress := run.NewProgress(out, f.runs*len(chosen))
+	progress := progress.New(out, f.runs*len(chosen))
 	p, err := f.newProvider(ctx, out, progress)
 	if err != nil {
 		return err
@@ -191,7 +191,7 @@ func (f selftestFlags) reproduceWith(seed uint64) func(name, kubernetes string) 
 }
 
 // newProvider provides the rounds' clusters. With --no-cluster it provides none.
-func (f selftestFlags) newProvider(ctx context.Context, out io.Writer, progress *run.Progress) (provider.Provider, error) {
+func (f selftestFlags) newProvider(ctx context.Context, out io.Writer, progress *progress.Progress) (provider.Provider, error) {
 	if f.noCluster {
 		return provider.Provider{Provider: noProvider{}}, nil
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
 	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
 	"github.com/holdfast-ha/holdfast/framework/run"
+	"github.com/holdfast-ha/holdfast/framework/run/progress"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/framework/warm"
 	"github.com/holdfast-ha/holdfast/workloads/app"
@@ -215,7 +216,7 @@ func (f testFlags) watchable() error {
 // runTest runs the scenarios of a test. The cluster is kept, if there is one to keep it.
 func (f testFlags) runTest(cmd *cobra.Command, version string, chosen scenariosOfTest, kept *warm.Cluster) error {
 	ctx, out := cmd.Context(), cmd.OutOrStdout()
-	progress := run.NewProgress(out, len(chosen.specs))
+	progress := progress.New(out, len(chosen.specs))
 	remove, err := appimages.Prepare(ctx, chosen.variants(), progress.Say, out)
 	if err != nil {
 		return err

@@ -16,7 +16,7 @@ import (
 // Evidence: a whole record in which the kernel's own words refused a fault, and nothing else went wrong: no promise was violated,
 // no request failed, and the harness had no other trouble.
 func Unsupported(run history.Run, verdicts []verdict.Verdict) string {
-	why := run.NotSupported()
+	why := notSupported(run)
 	if why == "" || run.Incomplete != "" || Overall(verdicts) == verdict.Violated {
 		return ""
 	}
@@ -55,4 +55,14 @@ func anyFailed(run history.Run) bool {
 		}
 	}
 	return false
+}
+
+// notSupported is what the harness recorded of a fault that the environment cannot run; empty: nothing. It proves nothing by itself.
+func notSupported(run history.Run) string {
+	for _, e := range run.Events {
+		if e.Fault != nil && e.Fault.NotSupported != "" {
+			return e.Fault.NotSupported
+		}
+	}
+	return ""
 }

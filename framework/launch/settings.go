@@ -20,12 +20,13 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/maintenance"
 	"github.com/holdfast-ha/holdfast/framework/provider"
 	"github.com/holdfast-ha/holdfast/framework/run"
+	"github.com/holdfast-ha/holdfast/framework/run/progress"
 	"github.com/holdfast-ha/holdfast/workloads"
 )
 
 // SettingsFor are the settings of a run that the ginkgo command starts: those of `holdfast run` without flags.
 func SettingsFor(ctx context.Context, version, artifacts string, out io.Writer, scenarios int) (run.Settings, error) {
-	progress := run.NewProgress(out, scenarios)
+	progress := progress.New(out, scenarios)
 	p, err := provider.Kind(ctx, out, progress.Say)
 	if err != nil {
 		return run.Settings{}, err
@@ -34,7 +35,7 @@ func SettingsFor(ctx context.Context, version, artifacts string, out io.Writer, 
 }
 
 // Settings makes the folder of the run, and returns its settings. progress may be nil.
-func (o Options) Settings(ctx context.Context, version string, out io.Writer, p provider.Provider, progress *run.Progress) (run.Settings, error) {
+func (o Options) Settings(ctx context.Context, version string, out io.Writer, p provider.Provider, progress *progress.Progress) (run.Settings, error) {
 	cache, err := engine.CacheDir()
 	if err != nil {
 		return run.Settings{}, err

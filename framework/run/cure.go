@@ -29,7 +29,7 @@ func (r *runner) cure(ctx context.Context, s scenario.Spec, broken result) {
 		r.settings.Progress.Note("  no patch is known that takes the cause away")
 		return
 	}
-	r.settings.Progress.more()
+	r.settings.Progress.More()
 	again := r.one(ctx, fixed)
 	r.settings.Progress.Note("  " + cured(broken, again, strings.Join(rules, ", "), fixed.Name))
 }
@@ -76,7 +76,7 @@ func (r *runner) further(ctx context.Context, s scenario.Spec, found result) {
 		return
 	}
 	for range more {
-		r.settings.Progress.more()
+		r.settings.Progress.More()
 	}
 	for _, one := range more {
 		if ctx.Err() != nil || r.stopped() != nil {

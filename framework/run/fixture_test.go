@@ -18,6 +18,7 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters/clustertest"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
+	"github.com/holdfast-ha/holdfast/framework/run/progress"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 )
 
@@ -40,7 +41,7 @@ func newFixture(t *testing.T) *fixture {
 	s := &Settings{
 		RunID: "r1", Started: time.Unix(0, 0), Dir: filepath.Join(dir, "r1"), Version: "v1.2.3", Seed: 4711,
 		Reproduce:  func(name, kubernetes string) string { return "again " + name + " " + kubernetes },
-		Executable: program(t), CacheDir: dir, Progress: NewProgress(&c.out, 0),
+		Executable: program(t), CacheDir: dir, Progress: progress.New(&c.out, 0),
 		Open: c.open, Close: c.close,
 		Describe: func(k clusters.Cluster) ClusterFacts {
 			return ClusterFacts{Provider: "fake", Engine: "memory", Image: "none", Kubernetes: k.Spec().Kubernetes}

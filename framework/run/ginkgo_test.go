@@ -26,6 +26,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/internal/errtest"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
 	"github.com/holdfast-ha/holdfast/framework/poll"
+	"github.com/holdfast-ha/holdfast/framework/run/progress"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 )
 
@@ -189,7 +190,7 @@ func TestPlot(t *testing.T) {
 		t.Skip("this is for the processes that other tests start")
 	}
 	c := newFixture(t)
-	c.settings.Dir, c.settings.Progress = filepath.Join(os.Getenv(dirVariable), "r1"), NewProgress(os.Stdout, 0)
+	c.settings.Dir, c.settings.Progress = filepath.Join(os.Getenv(dirVariable), "r1"), progress.New(os.Stdout, 0)
 	specs := plot(c)
 	c.onCreate = func(*clustertest.Cluster) {}
 	c.settings.Judged = func() {
@@ -417,7 +418,7 @@ func TestStartWantsAllOfItsSettings(t *testing.T) {
 // What lies in the way of a record is found before a cluster is made.
 func TestStartWhereNothingCanBeWritten(t *testing.T) {
 	s := *newFixture(t).settings
-	s.Progress = NewProgress(io.Discard, 0)
+	s.Progress = progress.New(io.Discard, 0)
 	if err := os.WriteFile(s.Dir, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/judge"
+	"github.com/holdfast-ha/holdfast/framework/run/progress"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 )
 
@@ -13,7 +14,7 @@ import (
 type attempt struct {
 	*runner
 	group      *group // the scenarios that run at the same time; never nil
-	shown      *scenarioProgress
+	shown      *progress.Scenario
 	began      time.Time
 	kubernetes string          // version of its cluster
 	asked      context.Context // of the scenario: it ends early if the run is interrupted
@@ -28,9 +29,9 @@ func (r *runner) one(ctx context.Context, s scenario.Spec) result {
 // run runs the scenario from its cluster to its verdicts, and keeps the result.
 func (a *attempt) run(ctx context.Context, s scenario.Spec) result {
 	a.began, a.asked = time.Now(), ctx
-	a.shown = a.settings.Progress.begin(s, a.group.alone())
+	a.shown = a.settings.Progress.Begin(s, a.group.alone())
 	out := a.story(ctx, s)
-	a.shown.end(out, time.Since(a.began))
+	a.shown.End(verdictWord(s, out), out.summary(), time.Since(a.began), remediesOf(out)...)
 	return out
 }
 

@@ -71,7 +71,7 @@ func (a *attempt) create(ctx context.Context, s *scenario.Spec) (clusters.Cluste
 		s.LoadWorkers.Count = n
 	}
 	s.Cluster.Kubernetes = cmp.Or(s.Cluster.Kubernetes, a.kept.kubernetes)
-	a.shown.now(history.Provision, "")
+	a.shown.Now(history.Provision, "")
 	a.kubernetes = s.Cluster.Kubernetes // also if no cluster can be made
 	cluster, err := a.pool.get(ctx, s.Cluster)
 	if err == nil {
@@ -104,7 +104,7 @@ func (a *attempt) begin(s scenario.Spec, cluster clusters.Cluster, dir string) (
 	return environment.New(environment.Options{
 		Spec: s, Cluster: cluster, Writer: writer, Seed: a.settings.Seed, Token: a.token,
 		Image: a.image, Compile: a.settings.Compile, CacheDir: a.settings.CacheDir, Interrupt: a.settings.Interrupt,
-		Now: a.shown.now, Loading: a.shown.loading,
+		Now: a.shown.Now, Loading: a.shown.Loading,
 	}), nil
 }
 
@@ -132,7 +132,7 @@ func (a *attempt) record(ctx context.Context, w *history.Writer, steps ...func(c
 func (a *attempt) perform(ctx context.Context, env *environment.Environment) error {
 	spec := env.Spec
 	spec.Faults = faultsOf(spec)
-	p := &play{spec: spec, target: env.Target(), record: env.Writer, undisturbed: env.Undisturbed, tell: a.shown.now, leave: a.settings.LeaveBroken,
+	p := &play{spec: spec, target: env.Target(), record: env.Writer, undisturbed: env.Undisturbed, tell: a.shown.Now, leave: a.settings.LeaveBroken,
 		marks: a.pool.marks(spec.Name), interrupt: a.settings.Interrupt}
 	return p.run(ctx)
 }
@@ -155,7 +155,7 @@ func (a *attempt) ended(err error) {
 	default:
 	}
 	if err != nil && a.stopped() == nil && a.settings.Interrupt.Cause() == nil { // otherwise the reason is reported anyway
-		a.shown.note("the scenario ended early: " + err.Error())
+		a.shown.Note("the scenario ended early: " + err.Error())
 	}
 }
 

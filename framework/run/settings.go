@@ -10,6 +10,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/hold"
 	"github.com/holdfast-ha/holdfast/framework/interrupt"
+	"github.com/holdfast-ha/holdfast/framework/run/progress"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 	"github.com/holdfast-ha/holdfast/workloads"
@@ -78,7 +79,7 @@ type Settings struct {
 	// Further returns scenarios that run after a judged one, made of its outcome and of what the audit found in its workload; nil: none. They
 	// are not among the chosen ones.
 	Further  func(of scenario.Spec, outcome verdict.Outcome, found []history.Finding) ([]scenario.Spec, error)
-	Progress *Progress
+	Progress *progress.Progress
 	// Judged is called after the result of a judged scenario is in run.json; nil: no call.
 	Judged func()
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/launch"
-	"github.com/holdfast-ha/holdfast/framework/run"
+	"github.com/holdfast-ha/holdfast/framework/run/progress"
 	"github.com/holdfast-ha/holdfast/framework/run/summary"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/framework/selection"
@@ -145,7 +145,7 @@ func (f certifyFlags) run(cmd *cobra.Command, version string, profiles []scenari
 			return exit.Unread(err)
 		}
 	}
-	progress := run.NewProgress(out, plan.Runs())
+	progress := progress.New(out, plan.Runs())
 	remove, err := appimages.Prepare(ctx, plan.Apps(), progress.Say, out)
 	if err != nil {
 		return err

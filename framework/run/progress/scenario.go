@@ -1,4 +1,4 @@
-package run
+package progress
 
 import (
 	"fmt"
@@ -11,8 +11,8 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 )
 
-// scenarioProgress shows what happens in one scenario.
-type scenarioProgress struct {
+// Scenario shows what happens in one scenario.
+type Scenario struct {
 	p      *Progress
 	spec   scenario.Spec
 	prefix string // of each line: its name, where others run at the same time
@@ -26,12 +26,12 @@ type scenarioProgress struct {
 	over   sync.WaitGroup
 }
 
-// begin announces a scenario, and says whether nothing runs at the same time.
-func (p *Progress) begin(spec scenario.Spec, alone bool) *scenarioProgress {
+// Begin announces a scenario, and says whether nothing runs at the same time.
+func (p *Progress) Begin(spec scenario.Spec, alone bool) *Scenario {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := time.Now()
-	s := &scenarioProgress{p: p, spec: spec, began: now, since: now}
+	s := &Scenario{p: p, spec: spec, began: now, since: now}
 	if !alone {
 		s.prefix = spec.Name + ": "
 	}
@@ -49,8 +49,8 @@ func (p *Progress) begin(spec scenario.Spec, alone bool) *scenarioProgress {
 	return s
 }
 
-// now changes what is being done. Without a bar each call is a line.
-func (s *scenarioProgress) now(phase history.PhaseName, doing string) {
+// Now changes what is being done. Without a bar each call is a line.
+func (s *Scenario) Now(phase history.PhaseName, doing string) {
 	s.p.mu.Lock()
 	defer s.p.mu.Unlock()
 	s.phase, s.doing, s.since = phase, doing, time.Now()
@@ -59,34 +59,34 @@ func (s *scenarioProgress) now(phase history.PhaseName, doing string) {
 	}
 }
 
-// note writes a line about the scenario.
-func (s *scenarioProgress) note(text string) { s.p.Note("  " + s.prefix + text) }
+// Note writes a line about the scenario.
+func (s *Scenario) Note(text string) { s.p.Note("  " + s.prefix + text) }
 
 // line writes a line about the scenario. The caller has locked the Progress.
-func (s *scenarioProgress) line(format string, args ...any) {
+func (s *Scenario) line(format string, args ...any) {
 	s.p.line("  %s%s", s.prefix, fmt.Sprintf(format, args...))
 }
 
-// loading sets the source of the load's counts; nil: no load flows.
-func (s *scenarioProgress) loading(load func() (sent, failed uint64)) {
+// Loading sets the source of the load's counts; nil: no load flows.
+func (s *Scenario) Loading(load func() (sent, failed uint64)) {
 	s.p.mu.Lock()
 	defer s.p.mu.Unlock()
 	s.load = load
 }
 
-// end shows the result of the scenario.
-func (s *scenarioProgress) end(r result, took time.Duration) {
+// End shows the result of the scenario: a word, such as HELD, why, and further lines.
+func (s *Scenario) End(word, why string, took time.Duration, further ...string) {
 	s.stop()
 	s.p.mu.Lock()
 	defer s.p.mu.Unlock()
-	s.line("%s in %s: %s", verdictWord(s.spec, r), took.Round(time.Second), r.summary())
-	for _, remedy := range r.remedies {
-		s.line("remedy: %s", remedy)
+	s.line("%s in %s: %s", word, took.Round(time.Second), why)
+	for _, line := range further {
+		s.line("%s", line)
 	}
 }
 
 // status is the present state in words: "disturbed 12s: drain 1 worker; 2400 requests, 0 failed".
-func (s *scenarioProgress) status() string {
+func (s *Scenario) status() string {
 	text := fmt.Sprintf("%s %s", s.phase, time.Since(s.began).Round(time.Second))
 	if s.doing != "" {
 		text += ": " + s.doing
@@ -101,8 +101,8 @@ func (s *scenarioProgress) status() string {
 // aliveEvery is how often a step that lasts is reported without a terminal.
 const aliveEvery = 30 * time.Second
 
-// every calls a function again and again until stos.
-func (s *scenarioProgress) every(interval time.Duration, do func()) {
+// every calls a function again and again until stop.
+func (s *Scenario) every(interval time.Duration, do func()) {
 	cancelled := make(chan struct{})
 	s.cancel = cancelled
 	s.over.Go(func() {
@@ -120,7 +120,7 @@ func (s *scenarioProgress) every(interval time.Duration, do func()) {
 }
 
 // remind says what has been going on for a while. The scenario's expected time is beside it.
-func (s *scenarioProgress) remind() {
+func (s *Scenario) remind() {
 	s.p.mu.Lock()
 	defer s.p.mu.Unlock()
 	if lasts := time.Since(s.since).Round(time.Second); lasts >= aliveEvery {
@@ -129,7 +129,7 @@ func (s *scenarioProgress) remind() {
 }
 
 // redraw shows the part of the expected time that has passed, and the status.
-func (s *scenarioProgress) redraw() {
+func (s *Scenario) redraw() {
 	s.p.mu.Lock()
 	defer s.p.mu.Unlock()
 	s.bar.Describe("  " + s.status())
@@ -137,7 +137,7 @@ func (s *scenarioProgress) redraw() {
 	_ = s.bar.Set64(min(int64(time.Since(s.began)/time.Second), s.bar.GetMax64()-1))
 }
 
-func (s *scenarioProgress) stop() {
+func (s *Scenario) stop() {
 	s.p.mu.Lock()
 	cancel := s.cancel
 	s.cancel = nil

@@ -1,32 +1,32 @@
-package run
+package progress
 
 import (
 	"bytes"
-	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
-	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
+
+var quiet = scenario.Spec{Name: "chaos/quiet", Claim: "zones stay even", About: 45 * time.Second}
 
 func TestProgressInPlainLines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
-		p := NewProgress(&out, 2)
+		p := New(&out, 2)
 		p.Say("pull nginx:1.22")
-		s := p.begin(quiet(), true)
+		s := p.Begin(quiet, true)
 		p.Say("Starting control-plane")
 		time.Sleep(29 * time.Second)
-		s.loading(func() (sent, failed uint64) { return 1200, 3 })
-		s.now(history.Disturbed, "drain 1 worker")
+		s.Loading(func() (sent, failed uint64) { return 1200, 3 })
+		s.Now(history.Disturbed, "drain 1 worker")
 		time.Sleep(70 * time.Second)
-		s.loading(nil)
-		s.end(result{outcome: verdict.Violated, why: "3 of 1200 requests failed"}, 41*time.Second)
-		s = p.begin(quiet(), true)
-		s.end(result{err: errors.New("no engine")}, time.Second)
+		s.Loading(nil)
+		s.End("VIOLATED", "3 of 1200 requests failed", 41*time.Second, "remedy: add a preStop sleep")
+		s = p.Begin(quiet, true)
+		s.End("FAILED", "no engine", time.Second)
 		want := `  pull nginx:1.22
 [1/2] chaos/quiet: zones stay even (about 45s)
   provision 0s: Starting control-plane
@@ -34,6 +34,7 @@ func TestProgressInPlainLines(t *testing.T) {
   disturbed 1m0s: drain 1 worker; 1200 requests, 3 failed; for 31s now, and the scenario takes about 45s
   disturbed 1m30s: drain 1 worker; 1200 requests, 3 failed; for 1m1s now, and the scenario takes about 45s
   VIOLATED in 41s: 3 of 1200 requests failed
+  remedy: add a preStop sleep
 [2/2] chaos/quiet: zones stay even (about 45s)
   FAILED in 1s: no engine
 `
@@ -43,33 +44,16 @@ func TestProgressInPlainLines(t *testing.T) {
 	})
 }
 
-func TestVerdictWords(t *testing.T) {
-	mutant := quiet()
-	mutant.Mutant = &history.Mutant{}
-	for _, test := range []struct {
-		spec    scenario.Spec
-		outcome verdict.Outcome
-		want    string
-	}{
-		{quiet(), verdict.Held, "HELD"}, {quiet(), verdict.Violated, "VIOLATED"}, {quiet(), verdict.Unknown, "UNKNOWN"},
-		{mutant, verdict.Held, "CAUGHT"}, {mutant, verdict.Violated, "MISSED"}, {mutant, verdict.Unknown, "UNKNOWN"},
-	} {
-		if got := verdictWord(test.spec, result{outcome: test.outcome}); got != test.want {
-			t.Errorf("%s of a mutant=%t: %s, want %s", test.outcome, test.spec.Mutant != nil, got, test.want)
-		}
-	}
-}
-
 // On a terminal the line moves once a second until the scenario has ended, and no longer.
 func TestProgressOnATerminal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
-		p := NewProgress(&out, 1)
+		p := New(&out, 1)
 		p.moves = true
-		s := p.begin(quiet(), true)
-		s.now(history.Steady, "load flows")
+		s := p.Begin(quiet, true)
+		s.Now(history.Steady, "load flows")
 		time.Sleep(2500 * time.Millisecond)
-		s.end(result{outcome: verdict.Held, why: "all is well"}, 3*time.Second)
+		s.End("HELD", "all is well", 3*time.Second)
 		if !bytes.Contains(out.Bytes(), []byte("steady 2s: load flows")) {
 			t.Errorf("nothing moved: %q", out.String())
 		}

@@ -1,4 +1,7 @@
-package run
+// Package progress shows a user what a run does now, scenario by scenario.
+//
+// It decides nothing: it is told what happens, and what came of it.
+package progress
 
 import (
 	"fmt"
@@ -9,8 +12,6 @@ import (
 	"golang.org/x/term"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/scenario"
-	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 // Progress shows what happens now: a line that is updated on a terminal, and plain lines elsewhere, as for scenarios that run at the same time.
@@ -21,17 +22,17 @@ type Progress struct {
 
 	mu    sync.Mutex // of all that is written, and of the scenarios' own progress
 	done  int
-	shown *scenarioProgress // began last; nil: none has
+	shown *Scenario // began last; nil: none has
 }
 
-// NewProgress writes to out. Total is how many scenarios there will be.
-func NewProgress(out io.Writer, total int) *Progress {
+// New writes to out. Total is how many scenarios there will be.
+func New(out io.Writer, total int) *Progress {
 	file, isFile := out.(*os.File)
 	return &Progress{out: out, total: total, moves: isFile && term.IsTerminal(int(file.Fd()))}
 }
 
-// more announces a scenario that was not among the total.
-func (p *Progress) more() {
+// More announces a scenario that was not among the total.
+func (p *Progress) More() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.total++
@@ -46,7 +47,7 @@ func (p *Progress) Say(doing string) {
 		p.Note("  " + doing)
 		return
 	}
-	shown.now(history.Provision, doing)
+	shown.Now(history.Provision, doing)
 }
 
 // Note writes a line of its own.
@@ -61,33 +62,4 @@ func (p *Progress) Note(text string) {
 
 func (p *Progress) line(format string, args ...any) {
 	_, _ = fmt.Fprintf(p.out, format+"\n", args...)
-}
-
-func (r result) summary() string {
-	if r.err != nil {
-		return r.err.Error()
-	}
-	return r.why
-}
-
-// verdictWord is what a person reads first.
-func verdictWord(s scenario.Spec, r result) string {
-	if r.err != nil {
-		return "FAILED"
-	}
-	if r.unsupported {
-		return "NOT SUPPORTED"
-	}
-	if r.interrupted {
-		return "INTERRUPTED"
-	}
-	mutant := map[verdict.Outcome]string{verdict.Held: "CAUGHT", verdict.Violated: "MISSED", verdict.Unknown: "UNKNOWN"}
-	plain := map[verdict.Outcome]string{verdict.Held: "HELD", verdict.Violated: "VIOLATED", verdict.Unknown: "UNKNOWN"}
-	if r.escaped {
-		return "NOT CAUGHT"
-	}
-	if s.Mutant != nil {
-		return mutant[r.outcome]
-	}
-	return plain[r.outcome]
 }
