@@ -130,12 +130,17 @@ func attach(ctx context.Context, e runner, name string, r inventory.Record, o Op
 			return nodeimage.GetRelease(ctx, e, version, o.Image)
 		}
 	}
+	var names []string
 	for _, m := range members(name, r.Spec) {
-		n := &Node{cluster: c, member: m}
-		if err := n.learnAddress(ctx); err != nil {
-			return nil, fmt.Errorf("open cluster %s: %w", name, err)
-		}
-		c.nodes = append(c.nodes, n)
+		names = append(names, m.name)
+		c.nodes = append(c.nodes, &Node{cluster: c, member: m})
+	}
+	at, err := addressesOf(ctx, e, names...)
+	if err != nil {
+		return nil, fmt.Errorf("open cluster %s: %w", name, err)
+	}
+	for _, n := range c.nodes {
+		n.learn(at[n.name])
 	}
 	return c, nil
 }

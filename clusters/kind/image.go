@@ -7,10 +7,13 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/google/go-containerregistry/pkg/name"
 	"golang.org/x/sync/errgroup"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/clusters/output"
@@ -22,11 +25,15 @@ func (c *Cluster) LoadImage(ctx context.Context, image clusters.Image) error {
 	if info, err := os.Stat(image.Path); err != nil || !info.Mode().IsRegular() {
 		return fmt.Errorf("load image %s: %w", image.Ref, errors.Join(err, errors.New("want a docker-archive file")))
 	}
+	reported := c.reported(ctx, image.Ref)
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(runtime.NumCPU()) // each unpacking uses a whole CPU, so more in parallel would not be faster
 	for _, n := range c.nodes {
 		if image.Role != "" && image.Role != n.role {
 			continue
+		}
+		if reported[n.name] {
+			n.holds.Store(image.Ref, true)
 		}
 		group.Go(func() error { return n.loadImage(ctx, image) })
 	}
@@ -34,6 +41,35 @@ func (c *Cluster) LoadImage(ctx context.Context, image clusters.Image) error {
 		return fmt.Errorf("load image %s: %w", image.Ref, err)
 	}
 	return nil
+}
+
+// reportLimit bounds the question what kubelets report. It takes some milliseconds.
+const reportLimit = 5 * time.Second
+
+// reported are the nodes whose kubelets report that they have an image. Asking the API server takes a hundredth of the time of asking each node. A
+// kubelet reports no more than 50 images, and late; the other nodes are asked themselves. Without an answer all are.
+//
+// Source: nodeStatusMaxImages in https://kubernetes.io/docs/reference/config-api/kubelet-config.v1beta1/
+func (c *Cluster) reported(ctx context.Context, ref string) map[string]bool {
+	ref, err := fullName(ref)
+	if err != nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, reportLimit)
+	defer cancel()
+	list, err := c.client.CoreV1().Nodes().List(ctx, metav1.ListOptions{LabelSelector: clusters.LabelRole + "!=" + string(clusters.Simulated)})
+	if err != nil {
+		return nil // the API server may be away; the nodes themselves say what they have
+	}
+	found := make(map[string]bool)
+	for _, n := range list.Items {
+		for _, image := range n.Status.Images {
+			if slices.Contains(image.Names, ref) {
+				found[n.Name] = true
+			}
+		}
+	}
+	return found
 }
 
 // loadImage asks a node only until the node was seen to have the image. The node keeps it: kind disables image garbage

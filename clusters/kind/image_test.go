@@ -9,6 +9,9 @@ import (
 	"sync"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/clusters/engine/enginetest"
 )
@@ -44,6 +47,32 @@ func TestLoadImageOnlyWhereItIsNot(t *testing.T) {
 		if got := len(e.Called("--interactive " + node + " ctr")); got != want {
 			t.Errorf("%s was sent the image %d times, want %d", node, got, want)
 		}
+	}
+}
+
+// A node whose kubelet reports the image is not asked. What is reported of another image, or by a node that does not exist, means nothing.
+func TestLoadImageBelievesKubelets(t *testing.T) {
+	e := enginetest.New("podman")
+	c := fakeCluster(t, e)
+	for name, image := range map[string]string{"holdfast-x-worker": "holdfast.dev/backend:1", "holdfast-x-worker2": "holdfast.dev/backend:2", "other": "holdfast.dev/backend:1"} {
+		n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}, Status: corev1.NodeStatus{Images: []corev1.ContainerImage{{Names: []string{"a", image}}}}}
+		if _, err := c.client.CoreV1().Nodes().Create(t.Context(), n, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var mu sync.Mutex
+	asked := map[string]bool{}
+	e.Exec = func(node string, command []string) ([]byte, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		asked[node] = true
+		return []byte("holdfast.dev/backend:1\n"), nil
+	}
+	if err := c.LoadImage(t.Context(), clusters.Image{Ref: "holdfast.dev/backend:1", Path: archive(t)}); err != nil {
+		t.Fatal(err)
+	}
+	if asked["holdfast-x-worker"] || !asked["holdfast-x-worker2"] || !asked["holdfast-x-control-plane"] {
+		t.Errorf("asked %v", asked)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/clusters/engine"
 	"github.com/holdfast-ha/holdfast/clusters/kind/inventory"
+	"github.com/holdfast-ha/holdfast/clusters/output"
 )
 
 // runner is the part of engine.Engine that this package uses.
@@ -22,16 +23,24 @@ var _ runner = (*engine.Engine)(nil)
 type address struct{ ip, mac string }
 
 func addressOf(ctx context.Context, e runner, container string) (address, error) {
-	const format = "{{range .NetworkSettings.Networks}}{{.IPAddress}} {{.MacAddress}} {{end}}"
-	out, err := e.Output(ctx, "inspect", "--type", "container", "--format", format, container)
+	all, err := addressesOf(ctx, e, container)
+	return all[container], err
+}
+
+// addressesOf are the addresses of several containers, by their names. The engine is asked once: each question takes it a tenth of a second.
+func addressesOf(ctx context.Context, e runner, containers ...string) (map[string]address, error) {
+	const format = "{{.Name}} {{range .NetworkSettings.Networks}}{{.IPAddress}} {{.MacAddress}} {{end}}"
+	out, err := e.Output(ctx, append([]string{"inspect", "--type", "container", "--format", format}, containers...)...)
 	if err != nil {
-		return address{}, fmt.Errorf("ask %s for the address of %s: %w", e.Name(), container, err)
+		return nil, fmt.Errorf("ask %s for the address of %s: %w", e.Name(), strings.Join(containers, ", "), err)
 	}
-	fields := strings.Fields(string(out))
-	if len(fields) != 2 {
-		return address{}, nil
+	all := make(map[string]address, len(containers))
+	for _, line := range output.Lines(string(out)) {
+		if fields := strings.Fields(line); len(fields) == 3 {
+			all[strings.TrimPrefix(fields[0], "/")] = address{ip: fields[1], mac: fields[2]} // docker prefixes names with a slash
+		}
 	}
-	return address{ip: fields[0], mac: fields[1]}, nil
+	return all, nil
 }
 
 // execute runs a command on a node and returns its standard output.

@@ -191,12 +191,17 @@ func (n *Node) learnAddress(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	n.learn(at)
+	return nil
+}
+
+// learn keeps an address, unless it is empty.
+func (n *Node) learn(at address) {
 	if at.ip != "" {
 		n.mu.Lock()
 		n.at = at
 		n.mu.Unlock()
 	}
-	return nil
 }
 
 func (n *Node) lastIP() string { return n.lastAddress().ip }

@@ -129,7 +129,9 @@ func (f *Engine) inspect(args []string) ([]byte, error) {
 		case strings.Contains(format, "Mounts"):
 			fmt.Fprintln(&out, name, c.State, strings.Join(c.Volumes, " "))
 		case strings.Contains(format, "IPAddress") && c.State == "running":
-			fmt.Fprintln(&out, c.IP, c.MAC)
+			fmt.Fprintln(&out, name, c.IP, c.MAC)
+		case strings.Contains(format, "IPAddress"):
+			fmt.Fprintln(&out, name)
 		case format == "{{.Id}}":
 			fmt.Fprintln(&out, c.ID)
 		case strings.Contains(format, "State.Status"):
