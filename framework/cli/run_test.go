@@ -127,6 +127,7 @@ const moment = 100 * time.Millisecond
 type calm struct{ clusters.Node }
 
 func (calm) Name() string                                      { return "calm" }
+func (calm) Role() clusters.Role                               { return clusters.Worker }
 func (calm) State(context.Context) (clusters.NodeState, error) { return clusters.Running, nil }
 func (calm) Exec(context.Context, ...string) ([]byte, error)   { return nil, nil }
 
