@@ -204,12 +204,12 @@ func (env *Environment) plan(ctx context.Context) (load.Plan, error) {
 // all its upstreams. Ready endpoints do not prove that kube-proxy on every node has its rules, or that the gateway's health checks
 // have passed, and a request that fails for that reason would be attributed to a fault.
 func (env *Environment) serving(ctx context.Context, target string) error {
-	err := env.ask(ctx, target, target+" to answer", anyAnswer)
+	err := env.ask(ctx, target+" to answer", anyAnswer, target)
 	if err != nil || env.Spec.Gateway == nil {
 		return err
 	}
 	stats := strings.TrimSuffix(target, "/") + gateway.StatsPath
-	return env.ask(ctx, stats, "the gateway to use all its upstreams", func(answer []byte) (bool, string, error) {
+	return env.ask(ctx, "the gateway to use all its upstreams", func(answer []byte) (bool, string, error) {
 		var told gateway.Stats
 		if err := json.Unmarshal(answer, &told); err != nil {
 			return false, "", fmt.Errorf("read the gateway's statistics: %w", err)
@@ -223,18 +223,20 @@ func (env *Environment) serving(ctx context.Context, target string) error {
 		env.gatewayStats, env.gatewayBefore = stats, told
 		saw := fmt.Sprintf("%d upstreams, of which it leaves out %q", len(told.Upstreams), out)
 		return len(told.Upstreams) > 0 && len(out) == 0, saw, nil
-	})
+	}, stats)
 }
 
-// ask requests a URL from every node with a load worker until wanted returns true.
-func (env *Environment) ask(ctx context.Context, url, what string, wanted func(answer []byte) (bool, string, error)) error {
+// ask requests URLs from every node with a load worker, one after the other, until all answer and wanted returns true of their answers. An error names
+// the first that does not answer. The engine runs one command for all: each takes it a tenth of a second.
+func (env *Environment) ask(ctx context.Context, what string, wanted func(answer []byte) (bool, string, error), urls ...string) error {
 	also := env.loadWorkers().AlsoOn
+	curl := append([]string{"curl", "--silent", "--show-error", "--fail", "--fail-early", "--max-time", "2"}, urls...)
 	for _, n := range env.Cluster.Nodes() {
 		if n.Role() != clusters.LoadNode && !slices.Contains(also, n.Name()) {
 			continue
 		}
 		err := poll.Until(ctx, what+" from "+n.Name(), deployLimit, func(ctx context.Context) (bool, string, error) {
-			out, err := n.Exec(ctx, "curl", "--silent", "--show-error", "--fail", "--max-time", "2", url)
+			out, err := n.Exec(ctx, curl...)
 			if err != nil {
 				return false, string(out), err
 			}

@@ -10,6 +10,7 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/holdfast-ha/holdfast/framework/prose"
 	"github.com/holdfast-ha/holdfast/workloads"
 	"github.com/holdfast-ha/holdfast/workloads/serve"
 )
@@ -36,13 +37,15 @@ func (env *Environment) listening(ctx context.Context) error {
 		}
 	}
 	slices.Sort(addresses)
-	for _, address := range slices.Compact(addresses) {
-		url := "http://" + net.JoinHostPort(address, strconv.Itoa(workloads.Port)) + serve.HealthPath
-		if err := env.ask(ctx, url, "endpoint "+address+" of "+backend+" to answer", anyAnswer); err != nil {
-			return err
-		}
+	addresses = slices.Compact(addresses)
+	urls := make([]string, len(addresses))
+	for i, address := range addresses {
+		urls[i] = "http://" + net.JoinHostPort(address, strconv.Itoa(workloads.Port)) + serve.HealthPath
 	}
-	return nil
+	if len(urls) == 0 {
+		return nil
+	}
+	return env.ask(ctx, "the endpoints "+prose.List(addresses)+" of "+backend+" to answer", anyAnswer, urls...)
 }
 
 func anyAnswer([]byte) (bool, string, error) { return true, "", nil }
