@@ -64,7 +64,7 @@ func TestFind(t *testing.T) {
 		t.Errorf("found %q after d-free was spoiled", got)
 	}
 	if got := find(clusters.Spec{Zones: []string{"a", "b"}}); got != "" || slices.ContainsFunc(said, func(s string) bool { return strings.Contains(s, "is used") }) {
-		t.Errorf("found %q, said %q, and there is none like that", got, said)
+		t.Errorf("found %q and said %q, and no warm cluster has that spec", got, said)
 	}
 	stopped, stop := context.WithCancel(t.Context())
 	stop()

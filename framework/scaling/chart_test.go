@@ -4,18 +4,15 @@ import (
 	"bytes"
 	"encoding/xml"
 	"errors"
-	"flag"
 	"io"
 	"math"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-)
 
-var update = flag.Bool("update", false, "write the golden file instead of comparing with it")
+	"github.com/holdfast-ha/holdfast/reports/reporttest"
+)
 
 // TestChart: two figures of one unit whose names would lie on each other, one of another that was measured once, and one that never was.
 func TestChart(t *testing.T) {
@@ -28,19 +25,7 @@ func TestChart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	golden := filepath.Join("testdata", "chart.svg")
-	if *update {
-		if err := os.WriteFile(golden, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("%s (-want +got), rewrite with -update:\n%s", golden, diff)
-	}
+	reporttest.Golden(t, "chart.svg", got)
 	if strings.Contains(string(got), "kwok") {
 		t.Error("a figure that was not measured is drawn")
 	}

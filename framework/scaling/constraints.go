@@ -28,7 +28,7 @@ type Constraint struct {
 	Affinity []workloads.Affinity
 }
 
-// Constraints are those that are compared. The first is none: what the scheduler prefers by itself, an even spread over nodes and zones,
+// Constraints are those that are compared. The first has no constraint. The scheduler's own preference, an even spread over nodes and zones,
 // stays in force for pods of a ReplicaSet.
 //
 // Source: https://kubernetes.io/docs/concepts/scheduling-eviction/topology-spread-constraints/#internal-default-constraints
