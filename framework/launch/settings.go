@@ -13,6 +13,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/clusters/engine"
+	"github.com/holdfast-ha/holdfast/clusters/kind/inventory"
 	"github.com/holdfast-ha/holdfast/clusters/nodeimage"
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/hold"
@@ -89,7 +90,11 @@ func Compiler(out io.Writer) func(context.Context, workloads.Program) (string, e
 func (o Options) opener(p provider.Provider) func(context.Context, string, clusters.Spec) (clusters.Cluster, error) {
 	if o.Cluster == "" {
 		return func(ctx context.Context, name string, wanted clusters.Spec) (clusters.Cluster, error) {
-			if isWarm(name) {
+			warm, err := inventory.IsWarm(name)
+			if err != nil {
+				return nil, err
+			}
+			if warm {
 				return p.Open(ctx, name)
 			}
 			return p.Create(ctx, name, wanted)
@@ -119,8 +124,11 @@ func keep(c clusters.Cluster, say func(string)) error {
 // closer removes clusters, except the cluster of --cluster, warm ones and clusters to be kept.
 func (o Options) closer(say func(string)) func(context.Context, clusters.Cluster) error {
 	return func(ctx context.Context, c clusters.Cluster) error {
-		if o.Cluster != "" || isWarm(c.Name()) {
+		if o.Cluster != "" {
 			return nil
+		}
+		if warm, err := inventory.IsWarm(c.Name()); warm || err != nil {
+			return err
 		}
 		if o.Keep {
 			return keep(c, say)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"slices"
 
 	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/clusters/engine"
@@ -58,12 +57,6 @@ func (w warm) Find(ctx context.Context, spec clusters.Spec) (string, error) {
 func (w warm) Spoil(name string) error {
 	w.say(fmt.Sprintf("cluster %s is no longer as it was made, and is removed: holdfast up %s --keep-warm makes another", name, name))
 	return inventory.Spoil(name)
-}
-
-// isWarm reports whether a cluster is kept warm.
-func isWarm(name string) bool {
-	names, err := inventory.Warm()
-	return err == nil && slices.Contains(names, name)
 }
 
 // KeepWarm gives the nodes of a new cluster what a run would give them first, and marks it as one that may be used in place of a new one.

@@ -3,13 +3,17 @@ package launch
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/clusters/clustertest"
 	"github.com/holdfast-ha/holdfast/clusters/kind/inventory"
+	"github.com/holdfast-ha/holdfast/framework/provider"
 )
 
 // Of the warm clusters, the first is used that has the wanted spec and is free. Why another one cannot be used is said.
@@ -57,8 +61,13 @@ func TestFind(t *testing.T) {
 	if !slices.Equal(said, want) {
 		t.Errorf("said %q, want %q", said, want)
 	}
-	if err := w.Spoil("d-free"); err != nil || isWarm("d-free") || !isWarm("e-free") {
-		t.Errorf("after it was spoiled: %v", err)
+	if err := w.Spoil("d-free"); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]bool{"d-free": false, "e-free": true, "unheard-of": false} {
+		if got, err := inventory.IsWarm(name); got != want || err != nil {
+			t.Errorf("after d-free was spoiled, %s is kept warm: %t, %v", name, got, err)
+		}
 	}
 	if got := find(lab); got != "e-free" {
 		t.Errorf("found %q after d-free was spoiled", got)
@@ -70,5 +79,49 @@ func TestFind(t *testing.T) {
 	stop()
 	if name, err := w.Find(stopped, lab); name != "" || !errors.Is(err, context.Canceled) {
 		t.Errorf("after an interrupt: %q, %v", name, err)
+	}
+}
+
+// creates is a provider that fails to create a cluster, and a test can see that it was asked.
+type creates struct{}
+
+var errCreated = errors.New("create was called")
+
+func (creates) Create(context.Context, string, clusters.Spec) (clusters.Cluster, error) {
+	return nil, errCreated
+}
+
+// A warm cluster is opened and left, and any other is created and deleted. If it cannot be known which of the two a cluster is, it is none of these.
+func TestWarmClustersAreLeft(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file") // whether something is in it cannot be known, not even by root
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	warm := clustertest.New("warm", clusters.Spec{})
+	p := provider.Provider{Provider: creates{}, Open: func(context.Context, string) (clusters.Cluster, error) { return warm, nil }}
+	for _, c := range []struct {
+		name, cache string
+		warm        bool
+		opened      error
+	}{
+		{"warm", t.TempDir(), true, nil},
+		{"cold", t.TempDir(), false, errCreated},
+		{"unknown", file, false, syscall.ENOTDIR},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Setenv("HOLDFAST_CACHE", c.cache)
+			if c.warm {
+				if err := inventory.KeepWarm(c.name); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if _, err := (Options{}).opener(p)(t.Context(), c.name, clusters.Spec{}); !errors.Is(err, c.opened) {
+				t.Errorf("opened with %v, want %v", err, c.opened)
+			}
+			err := (Options{}).closer(func(string) {})(t.Context(), clustertest.New(c.name, clusters.Spec{}))
+			if deleted := err != nil && strings.Contains(err.Error(), "Delete was called"); deleted != (c.name == "cold") || c.cache == file && !errors.Is(err, syscall.ENOTDIR) {
+				t.Errorf("closed with %v", err)
+			}
+		})
 	}
 }

@@ -68,7 +68,7 @@ func Makers(ctx context.Context, e Engine) (all []Made, err error) {
 		}
 		if r, err := described.record(); err == nil && r.Maker != nil {
 			_, err := os.Stat(filepath.Join(r.Maker.State, keptFile))
-			all = append(all, Made{name, *r.Maker, err == nil})
+			all = append(all, Made{name, *r.Maker, !errors.Is(err, fs.ErrNotExist)}) // a mark that cannot be read may be there
 		}
 	}
 	return all, nil

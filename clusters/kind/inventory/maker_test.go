@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -12,18 +13,23 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters/engine/enginetest"
 )
 
-// A cluster whose maker was killed counts as abandoned. A cluster does not if its maker is alive, it is kept, or its maker's
-// state is unknown.
+// A cluster whose maker was killed counts as abandoned. A cluster does not if its maker is alive, it is kept, or one of these
+// is unknown.
 func TestMakers(t *testing.T) {
 	for _, name := range []string{engine.Podman, engine.Docker} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("HOLDFAST_CACHE", t.TempDir())
 			f := enginetest.New(name)
+			file := filepath.Join(t.TempDir(), "file") // whether something is in it cannot be known, not even by root
+			if err := os.WriteFile(file, nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
 			for cluster, spoil := range map[string]func(*Maker){
 				"going-on": func(*Maker) {},
 				"killed":   func(m *Maker) { m.Began += "1" }, // as if the PID had been reused
 				"kept":     func(m *Maker) { m.Began += "1" },
 				"far":      func(m *Maker) { m.Host, m.Began = "far", m.Began+"1" },
+				"unread":   func(m *Maker) { m.Began, m.State = m.Began+"1", file },
 			} {
 				m, err := NewMaker(cluster, "holdfast run")
 				if err != nil {
@@ -37,7 +43,7 @@ func TestMakers(t *testing.T) {
 				t.Fatal(err)
 			}
 			all, err := Makers(t.Context(), f)
-			if len(all) != 4 || all[0].Name != "far" || all[3].Name != "killed" {
+			if len(all) != 5 || all[0].Name != "far" || all[3].Name != "killed" {
 				t.Fatalf("%v: %+v", err, all)
 			}
 			all = slices.DeleteFunc(all, func(m Made) bool { return !m.Abandoned() })

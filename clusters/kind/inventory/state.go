@@ -87,6 +87,21 @@ func Warm() (names []string, err error) {
 	return names, err
 }
 
+// IsWarm reports whether a cluster is kept warm. It fails if that cannot be known.
+func IsWarm(name string) (bool, error) {
+	dir, err := StateDir(name)
+	if err == nil {
+		_, err = os.Stat(filepath.Join(dir, warmFile))
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("find out whether cluster %s is kept warm: %w", name, err)
+	}
+	return true, nil
+}
+
 // forget removes the files of a cluster.
 func forget(name string) error {
 	dir, err := stateDir(name)
