@@ -1,9 +1,11 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -13,6 +15,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
 	"github.com/holdfast-ha/holdfast/framework/interrupt"
 	"github.com/holdfast-ha/holdfast/framework/launch"
+	"github.com/holdfast-ha/holdfast/framework/provider"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/framework/selection"
 )
@@ -35,7 +38,7 @@ A scenario runs on the cluster that it needs, and on no other: without flags, up
 of a scenario. Beside the workers that are asked for, one more carries the load, and no fault touches it.
 
 With --keep-warm, 'holdfast run' uses the cluster in place of a new one, without being told its name, for scenarios that need one like it.
-Several make a pool: a run takes the first that no other run uses.`,
+Several such clusters make a pool. A run takes the first that no other run uses.`,
 		Example: "  holdfast up demo && holdfast run --cluster demo chaos/rolling-update\n  holdfast up demo --for chaos/kube-proxy-away\n" +
 			"  holdfast up demo --kubernetes v1.36.3 --timings stock\n  holdfast up large --zones a --workers-per-zone 2 --simulated-nodes 500",
 		Args: terminal.OneArg,
@@ -91,12 +94,7 @@ func up(cmd *cobra.Command, from, name string, spec clusters.Spec, warm bool) er
 	})
 	c, err := p.Create(cmd.Context(), name, spec)
 	if err == nil {
-		if stays, can := c.(interface{ Keep() error }); can {
-			err = stays.Keep()
-		}
-	}
-	if err == nil && warm {
-		err = launch.KeepWarm(cmd.Context(), p, c)
+		err = keep(cmd.Context(), p, c, warm)
 	}
 	if !errors.Is(err, clusters.ErrLeft) {
 		made()
@@ -118,6 +116,32 @@ func up(cmd *cobra.Command, from, name string, spec clusters.Spec, warm bool) er
 	text += selection.Suggest(name, c.Spec(), scenario.All) + fmt.Sprintf("  holdfast down %s\n", name)
 	_, err = io.WriteString(cmd.OutOrStdout(), text)
 	return err
+}
+
+// keepLimit bounds the removal of a cluster that could not be kept. The provider itself has a limit of three minutes.
+const keepLimit = 5 * time.Minute
+
+// keep lets a new cluster outlive this process. If that fails, or ctx ends, it removes the cluster.
+func keep(ctx context.Context, p provider.Provider, c clusters.Cluster, warm bool) (err error) {
+	defer func() {
+		if err == nil {
+			return
+		}
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keepLimit)
+		defer cancel()
+		if left := c.Delete(ctx); left != nil {
+			err = errors.Join(err, fmt.Errorf("%w: %w: try 'holdfast down %s'", clusters.ErrLeft, left, c.Name()))
+		}
+	}()
+	if stays, can := c.(interface{ Keep() error }); can {
+		if err := stays.Keep(); err != nil {
+			return err
+		}
+	}
+	if !warm {
+		return nil
+	}
+	return launch.KeepWarm(ctx, p, c)
 }
 
 // nodesOf counts a cluster's nodes by purpose. The worker that carries the load is additional to the requested workers.

@@ -1,33 +1,58 @@
 package launch
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
+
+	"k8s.io/client-go/kubernetes"
 
 	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/clusters/engine"
 	"github.com/holdfast-ha/holdfast/clusters/kind/inventory"
+	"github.com/holdfast-ha/holdfast/clusters/nodeimage"
 	"github.com/holdfast-ha/holdfast/framework/maintenance"
 	"github.com/holdfast-ha/holdfast/framework/provider"
+	"github.com/holdfast-ha/holdfast/framework/restore"
 	"github.com/holdfast-ha/holdfast/framework/run"
 	"github.com/holdfast-ha/holdfast/workloads/image"
 )
 
 // warm are the clusters of `holdfast up --keep-warm` on this machine.
 type warm struct {
-	open func(ctx context.Context, name string) (clusters.Cluster, error)
-	free func(ctx context.Context, c clusters.Cluster) error // returns why a cluster cannot be used
-	say  func(string)
+	open   func(ctx context.Context, name string) (clusters.Cluster, error)
+	usable func(ctx context.Context, c clusters.Cluster) error
+	say    func(string)
 }
 
 // Warm are the warm clusters of a provider.
 func Warm(p provider.Provider, say func(string)) run.Warm {
-	return warm{open: p.Open, free: maintenance.CheckFree, say: say}
+	return warm{open: p.Open, usable: usable, say: say}
 }
 
-// Find returns the first cluster with a spec that can be used. It says why another one with that spec cannot.
+// usable returns why a warm cluster cannot be used in place of a new one; nil: it can.
+func usable(ctx context.Context, c clusters.Cluster) error {
+	if err := maintenance.CheckFree(ctx, c); err != nil {
+		return err
+	}
+	client, err := kubernetes.NewForConfig(c.Config())
+	if err != nil {
+		return err
+	}
+	wrong, err := restore.Trouble(ctx, client, c)
+	if err == nil && len(wrong) > 0 {
+		err = errors.New(strings.Join(wrong, ", "))
+	}
+	return err
+}
+
+// Find returns the first cluster with a spec that can be used. It says why another one with that spec cannot. Without a version, the spec means
+// the default version, as it would for a new cluster.
 func (w warm) Find(ctx context.Context, spec clusters.Spec) (string, error) {
+	spec.Kubernetes = cmp.Or(spec.Kubernetes, nodeimage.DefaultKubernetes)
 	names, err := inventory.Warm()
 	if err != nil {
 		return "", err
@@ -38,7 +63,7 @@ func (w warm) Find(ctx context.Context, spec clusters.Spec) (string, error) {
 			if has, _ := c.Spec().Unlike(spec); has != "" {
 				continue
 			}
-			err = w.free(ctx, c)
+			err = w.usable(ctx, c)
 		}
 		if ctx.Err() != nil {
 			return "", ctx.Err()
@@ -53,9 +78,9 @@ func (w warm) Find(ctx context.Context, spec clusters.Spec) (string, error) {
 	return "", nil
 }
 
-// Spoil makes a cluster one that is removed when it is given back.
+// Spoil makes a cluster one that no run uses in place of a new one.
 func (w warm) Spoil(name string) error {
-	w.say(fmt.Sprintf("cluster %s is no longer as it was made, and is removed: holdfast up %s --keep-warm makes another", name, name))
+	w.say(fmt.Sprintf("cluster %s is no longer as it was made, and no longer kept warm: holdfast up %s --keep-warm makes another", name, name))
 	return inventory.Spoil(name)
 }
 

@@ -13,14 +13,18 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/clusters/clustertest"
 	"github.com/holdfast-ha/holdfast/clusters/kind/inventory"
+	"github.com/holdfast-ha/holdfast/clusters/nodeimage"
+	"github.com/holdfast-ha/holdfast/framework/internal/errtest"
 	"github.com/holdfast-ha/holdfast/framework/provider"
 )
 
-// Of the warm clusters, the first is used that has the wanted spec and is free. Why another one cannot be used is said.
+// Of the warm clusters, the first is used that has the wanted spec and is free. The run says why it cannot use another one.
 func TestFind(t *testing.T) {
 	t.Setenv("HOLDFAST_CACHE", t.TempDir())
-	lab, stock := clusters.Spec{Zones: []string{"a"}}, clusters.Spec{Zones: []string{"a"}, Profile: clusters.Stock}
-	specs := map[string]clusters.Spec{"a-gone": lab, "b-stock": stock, "c-used": lab, "d-free": lab, "e-free": lab}
+	lab := clusters.Spec{Zones: []string{"a"}, Kubernetes: nodeimage.DefaultKubernetes}
+	older, stock := lab, lab
+	older.Kubernetes, stock.Profile = "v1.36.3", clusters.Stock
+	specs := map[string]clusters.Spec{"a-gone": lab, "b-older": older, "b-stock": stock, "c-used": lab, "d-free": lab, "e-free": lab}
 	for name := range specs {
 		if err := inventory.KeepWarm(name); err != nil {
 			t.Fatal(err)
@@ -34,7 +38,7 @@ func TestFind(t *testing.T) {
 			}
 			return clustertest.New(name, specs[name]), nil
 		},
-		free: func(_ context.Context, c clusters.Cluster) error {
+		usable: func(_ context.Context, c clusters.Cluster) error {
 			if c.Name() == "c-used" {
 				return errors.New("run 7 uses it")
 			}
@@ -51,9 +55,17 @@ func TestFind(t *testing.T) {
 		}
 		return name
 	}
-	if got := find(lab); got != "d-free" {
-		t.Errorf("found %q", got)
+	anyVersion := lab
+	anyVersion.Kubernetes = ""
+	for _, spec := range []clusters.Spec{lab, anyVersion} {
+		if got := find(spec); got != "d-free" {
+			t.Errorf("found %q", got)
+		}
 	}
+	if got := find(older); got != "b-older" {
+		t.Errorf("found %q for an older version", got)
+	}
+	find(lab)
 	want := []string{
 		"cluster a-gone is kept warm, and cannot be used: it does not exist", "cluster c-used is kept warm, and cannot be used: run 7 uses it",
 		"cluster d-free was kept warm, and is used in place of a new one",
@@ -91,7 +103,7 @@ func (creates) Create(context.Context, string, clusters.Spec) (clusters.Cluster,
 	return nil, errCreated
 }
 
-// A warm cluster is opened and left, and any other is created and deleted. If it cannot be known which of the two a cluster is, it is none of these.
+// A warm cluster is opened and left, and any other is created and deleted. A cluster whose mark cannot be read is neither created nor deleted.
 func TestWarmClustersAreLeft(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file") // whether something is in it cannot be known, not even by root
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
@@ -103,10 +115,11 @@ func TestWarmClustersAreLeft(t *testing.T) {
 		name, cache string
 		warm        bool
 		opened      error
+		closed      string
 	}{
-		{"warm", t.TempDir(), true, nil},
-		{"cold", t.TempDir(), false, errCreated},
-		{"unknown", file, false, syscall.ENOTDIR},
+		{"warm", t.TempDir(), true, nil, ""},
+		{"cold", t.TempDir(), false, errCreated, "Delete was called"},
+		{"unknown", file, false, syscall.ENOTDIR, "find out whether cluster unknown is kept warm"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Setenv("HOLDFAST_CACHE", c.cache)
@@ -115,13 +128,11 @@ func TestWarmClustersAreLeft(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if _, err := (Options{}).opener(p)(t.Context(), c.name, clusters.Spec{}); !errors.Is(err, c.opened) {
-				t.Errorf("opened with %v, want %v", err, c.opened)
+			if opened, err := (Options{}).opener(p)(t.Context(), c.name, clusters.Spec{}); !errors.Is(err, c.opened) || c.warm && opened != warm {
+				t.Errorf("opened %v with %v, want %v", opened, err, c.opened)
 			}
 			err := (Options{}).closer(func(string) {})(t.Context(), clustertest.New(c.name, clusters.Spec{}))
-			if deleted := err != nil && strings.Contains(err.Error(), "Delete was called"); deleted != (c.name == "cold") || c.cache == file && !errors.Is(err, syscall.ENOTDIR) {
-				t.Errorf("closed with %v", err)
-			}
+			errtest.Check(t, err, c.closed)
 		})
 	}
 }

@@ -26,15 +26,9 @@ const intactLimit = time.Minute
 func AwaitIntact(ctx context.Context, client kubernetes.Interface, cluster clusters.Cluster) error {
 	return poll.Until(ctx, "cluster "+cluster.Name()+" to be as it was", intactLimit,
 		func(ctx context.Context) (bool, string, error) {
-			list, err := client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
+			wrong, err := Trouble(ctx, client, cluster)
 			if err != nil {
 				return false, "", err
-			}
-			var wrong []string
-			there := map[string]bool{}
-			for _, n := range list.Items {
-				there[n.Name] = true
-				wrong = append(wrong, nodeTrouble(n)...)
 			}
 			machines := cluster.Nodes()
 			states, err := statesOf(ctx, machines)
@@ -42,17 +36,33 @@ func AwaitIntact(ctx context.Context, client kubernetes.Interface, cluster clust
 				return false, "", err
 			}
 			for i, n := range machines {
-				if !there[n.Name()] {
-					wrong = append(wrong, "node "+n.Name()+" is not there")
-				}
 				if states[i] != clusters.Running {
 					wrong = append(wrong, fmt.Sprintf("machine %s is %s", n.Name(), states[i]))
 				}
 			}
-			short, err := missingPods(ctx, client)
-			wrong = append(wrong, short...)
-			return err == nil && len(wrong) == 0, strings.Join(wrong, ", "), err
+			return len(wrong) == 0, strings.Join(wrong, ", "), nil
 		})
+}
+
+// Trouble lists what the API server says that a cluster lacks for the next scenario: nodes that are missing, not Ready or not schedulable, and
+// pods of kube-system. It looks once, and does not ask the machines.
+func Trouble(ctx context.Context, client kubernetes.Interface, cluster clusters.Cluster) (wrong []string, err error) {
+	list, err := client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	there := map[string]bool{}
+	for _, n := range list.Items {
+		there[n.Name] = true
+		wrong = append(wrong, nodeTrouble(n)...)
+	}
+	for _, n := range cluster.Nodes() {
+		if !there[n.Name()] {
+			wrong = append(wrong, "node "+n.Name()+" is not there")
+		}
+	}
+	short, err := missingPods(ctx, client)
+	return append(wrong, short...), err
 }
 
 // missingPods lists the Deployments and DaemonSets of kube-system that have too few available pods.

@@ -29,7 +29,11 @@ func (m *marks) set(ctx context.Context, faults string) error {
 		m.pool.inForce = map[string]string{}
 	}
 	m.pool.inForce[m.scenario] = faults
-	return m.pool.mark(ctx)
+	err := m.pool.mark(ctx)
+	if err != nil { // then no fault is injected
+		delete(m.pool.inForce, m.scenario)
+	}
+	return err
 }
 
 // unmarkLimit bounds clear.

@@ -45,29 +45,43 @@ func (p *pool) get(ctx context.Context, spec clusters.Spec) (clusters.Cluster, e
 	if err := p.discard(ctx); err != nil {
 		return nil, err
 	}
+	for attempt := 1; ; attempt++ {
+		c, warm, err := p.open(ctx, spec)
+		var held *hold.HeldError
+		if !warm || !errors.As(err, &held) || attempt == warmAttempts {
+			return c, err
+		}
+	}
+}
+
+// warmAttempts is how often a warm cluster is chosen that another run then takes first.
+const warmAttempts = 3
+
+// open opens or makes a cluster, and holds it.
+func (p *pool) open(ctx context.Context, spec clusters.Spec) (c clusters.Cluster, warm bool, err error) {
 	name, warm, err := p.choose(ctx, spec)
 	if err != nil {
-		return nil, err
+		return nil, warm, err
 	}
 	p.given = p.settings.Interrupt.Add(p.pending(name, warm))
-	c, err := p.settings.Open(ctx, name, spec)
+	c, err = p.settings.Open(ctx, name, spec)
 	if err != nil {
 		if !errors.Is(err, clusters.ErrLeft) {
 			p.given()
 		}
-		return nil, fmt.Errorf("provision a cluster: %w", err)
+		return nil, warm, fmt.Errorf("provision a cluster: %w", err)
 	}
 	p.cluster, p.spec, p.borrowed = c, spec, ""
 	if warm {
 		p.borrowed = c.Spec().Kubernetes
 	}
 	if p.settings.Hold == nil {
-		return c, nil
+		return c, warm, nil
 	}
 	if p.hold, err = p.settings.Hold(ctx, c); err != nil {
-		return nil, errors.Join(err, p.discard(ctx))
+		return nil, warm, errors.Join(err, p.discard(ctx))
 	}
-	return c, nil
+	return c, warm, nil
 }
 
 // choose names the next cluster: that of the settings, one that was kept warm, or a new one.
@@ -118,14 +132,13 @@ func (p *pool) discard(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), discardLimit)
 	defer cancel()
-	c, h, broken, stays := p.cluster, p.hold, p.broken, p.lent()
-	if p.borrowed != "" && p.borrowed != c.Spec().Kubernetes { // a scenario has upgraded it
-		stays = false
-		if err := p.settings.Warm.Spoil(c.Name()); err != nil {
+	if p.borrowed != "" && p.borrowed != p.cluster.Spec().Kubernetes { // a scenario has upgraded it
+		if err := p.spoil(ctx); err != nil {
 			return err
 		}
 	}
-	p.cluster, p.hold, p.broken, p.borrowed = nil, nil, nil, ""
+	c, h, broken, stays := p.cluster, p.hold, p.broken, p.lent()
+	p.forget()
 	if broken != nil {
 		return h.Leave(ctx, broken.Error())
 	}
@@ -154,17 +167,46 @@ func (p *pool) keepIfHealthy(ctx context.Context, check func(context.Context) er
 	return errors.Join(fmt.Errorf("the cluster is not as it was, and is given up: %w", err), p.discardBroken(ctx))
 }
 
-// discardBroken discards a cluster that may not answer any more. A warm one is removed as well.
+// discardBroken discards a cluster that may not answer any more. A warm one is removed as well, unless another process has taken it.
 func (p *pool) discardBroken(ctx context.Context) error {
 	if p.borrowed != "" {
-		if err := p.settings.Warm.Spoil(p.cluster.Name()); err != nil {
+		select {
+		case <-p.hold.Lost():
+			err := p.hold.Err()
+			p.forget()
+			return err
+		default:
+		}
+		if err := p.spoil(ctx); err != nil {
 			return err
 		}
-		p.borrowed = ""
 	}
 	p.hold.Drop()
 	p.hold = nil
 	return p.discard(ctx)
+}
+
+// spoil makes a warm cluster one of this run, so that it is removed when it is given back. If that fails, this run uses the cluster no more, and
+// the next run that wants it learns why.
+func (p *pool) spoil(ctx context.Context) error {
+	name := p.cluster.Name()
+	if err := p.settings.Warm.Spoil(name); err != nil {
+		err = errors.Join(err, p.hold.Leave(ctx, "it is no longer as it was made"))
+		p.forget()
+		return err
+	}
+	p.given()
+	p.given = p.settings.Interrupt.Add(p.pending(name, false))
+	p.borrowed = ""
+	return nil
+}
+
+// forget ends the use of the cluster. The marks of its faults are no marks of the next one.
+func (p *pool) forget() {
+	p.marking.Lock()
+	p.inForce = nil
+	p.marking.Unlock()
+	p.cluster, p.hold, p.broken, p.borrowed = nil, nil, nil, ""
 }
 
 // lookAgain repeats the check of an existing cluster: some changes revert with time.

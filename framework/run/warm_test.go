@@ -5,15 +5,24 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"testing/synctest"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
 
 	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/clusters/clustertest"
+	"github.com/holdfast-ha/holdfast/framework/hold"
 )
 
 // shelf is one warm cluster with lab timings.
 type shelf struct {
-	name string // empty once it was spoiled
-	did  *[]string
+	name  string // empty once it was spoiled
+	did   *[]string
+	stuck bool // it cannot be spoiled
 }
+
+var errStuck = errors.New("read-only file system")
 
 func (s *shelf) Find(_ context.Context, spec clusters.Spec) (string, error) {
 	if spec.Profile != clusters.Lab {
@@ -23,6 +32,9 @@ func (s *shelf) Find(_ context.Context, spec clusters.Spec) (string, error) {
 }
 
 func (s *shelf) Spoil(name string) error {
+	if s.stuck {
+		return errStuck
+	}
 	*s.did = append(*s.did, "spoil "+name)
 	s.name = ""
 	return nil
@@ -104,6 +116,98 @@ func TestAWarmClusterIsUsedInPlaceOfANewOne(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Another run may take a warm cluster between the choice and the Lease. Then another cluster is chosen, but not for ever.
+func TestAWarmClusterIsTakenByAnotherRun(t *testing.T) {
+	for taken, want := range map[int]string{1: "open warm, close warm, open warm", 5: "open warm, close warm, open warm, close warm, open warm, close warm"} {
+		p, did, _ := withWarm()
+		left := taken
+		p.settings.Hold = func(context.Context, clusters.Cluster) (*hold.Hold, error) {
+			if left--; left >= 0 {
+				return nil, &hold.HeldError{Cluster: "warm"}
+			}
+			return nil, nil
+		}
+		_, err := p.get(t.Context(), clusters.Spec{Zones: []string{"a"}})
+		var held *hold.HeldError
+		if failed := errors.As(err, &held); failed != (taken > warmAttempts) {
+			t.Errorf("taken %d times: %v", taken, err)
+		}
+		if got := strings.Join(*did, ", "); got != want {
+			t.Errorf("taken %d times: got  %s\nwant %s", taken, got, want)
+		}
+	}
+}
+
+// A warm cluster that is not as it was, and that cannot be given up, is not used again and not removed.
+func TestAWarmClusterThatCannotBeGivenUp(t *testing.T) {
+	for name, change := range map[string]func(p *pool, warm *aged) error{
+		"broken": func(p *pool, _ *aged) error {
+			return p.keepIfHealthy(t.Context(), func(context.Context) error { return errors.New("node w1 has Ready=False") })
+		},
+		"upgraded": func(p *pool, warm *aged) error {
+			warm.version = "v1.37.0"
+			return p.discard(t.Context())
+		},
+	} {
+		p, did, warm := withWarm()
+		stuck := p.settings.Warm.(*shelf)
+		stuck.stuck = true
+		if _, err := p.get(t.Context(), clusters.Spec{Zones: []string{"a"}}); err != nil {
+			t.Fatal(err)
+		}
+		if err := change(p, warm); !errors.Is(err, errStuck) {
+			t.Errorf("%s: %v", name, err)
+		}
+		stuck.name = "" // another run would learn from the Lease why it cannot use it
+		if _, err := p.get(t.Context(), clusters.Spec{Zones: []string{"a"}}); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := strings.Join(*did, ", "), "open warm, open 0"; got != want {
+			t.Errorf("%s: got  %s\nwant %s", name, got, want)
+		}
+	}
+}
+
+// A warm cluster that another process has taken is neither given up nor removed, and the marks of its faults are not those of the next cluster.
+func TestAWarmClusterThatAnotherProcessHasTaken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, did, _ := withWarm()
+		fake := clustertest.New("warm", clusters.Spec{Zones: []string{"a"}})
+		client, err := kubernetes.NewForConfig(fake.Config())
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.settings.Hold = func(ctx context.Context, _ clusters.Cluster) (*hold.Hold, error) {
+			return hold.Take(ctx, client, "r1", "holdfast run", hold.Options{Cluster: "warm"})
+		}
+		if _, err := p.get(t.Context(), clusters.Spec{Zones: []string{"a"}}); err != nil {
+			t.Fatal(err)
+		}
+		if err := p.marks("chaos/a").set(t.Context(), "drain 1 worker"); err != nil {
+			t.Fatal(err)
+		}
+		leases := client.CoordinationV1().Leases(hold.Namespace)
+		list, err := leases.List(t.Context(), metav1.ListOptions{})
+		if err != nil || len(list.Items) != 1 {
+			t.Fatalf("%v, %v", list, err)
+		}
+		taken := list.Items[0]
+		for key, value := range taken.Annotations {
+			taken.Annotations[key] = strings.ReplaceAll(value, p.hold.Token(), "another's")
+		}
+		if _, err := leases.Update(t.Context(), &taken, metav1.UpdateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		<-p.hold.Lost()
+		if err := p.keepIfHealthy(t.Context(), func(context.Context) error { return errors.New("node w1 has Ready=False") }); err == nil {
+			t.Error("no error")
+		}
+		if got := strings.Join(*did, ", "); got != "open warm" || p.cluster != nil || len(p.inForce) > 0 {
+			t.Errorf("%s, and the pool has %v with the marks %v", got, p.cluster, p.inForce)
+		}
+	})
 }
 
 // What has to be done with a warm cluster before the process ends is not its removal.
