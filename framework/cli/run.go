@@ -49,7 +49,8 @@ are those of the interrupted run. The report and the exit code are those of the 
 
 With --side-by-side 3, up to three scenarios at a time run on the same cluster, each in its own namespace, if their faults change nothing but their
 own workload. Seeds and promises are the same as one after the other, and each record names what ran beside it. Noise of the others
-takes evidence away, or breaks a promise about time, and makes no broken promise hold: such a scenario needs more processors, or a run alone.
+takes evidence away, or breaks a promise about time. It makes no broken promise hold. A scenario that is Unknown or Violated for that reason
+needs more processors, or must run alone.
 
 A cluster of 'holdfast up NAME --keep-warm' is used in place of a new one where a scenario needs one like it, and stays. One that a scenario leaves
 changed is removed.
@@ -109,6 +110,8 @@ func (f *runFlags) common(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.Scope, "scope", "short", "short (a quarter of an hour) or full (about three hours)")
 	flags.StringArrayVar(&f.Labels, "label", nil, "only scenarios with this label, such as node-kill; can be repeated; 'run --list' ends with all labels")
+	flags.IntVar(&f.SimulatedNodes, "simulated-nodes", 0, "nodes without a machine in scenarios that have any; default: the scenario's own number")
+	flags.IntVar(&f.SimulatedPods, "simulated-pods", 0, "pods on them; default: the scenario's own number")
 	f.place(cmd)
 }
 
@@ -121,8 +124,6 @@ func (f *runFlags) place(cmd *cobra.Command) {
 	flags.StringVar(&f.Timings, "timings", "", "lab or stock, for every scenario; default: the scenario's own")
 	flags.StringVar(&f.ProxyMode, "proxy-mode", "", creating.ProxyModeHelp)
 	flags.IntVar(&f.Workers, "load-workers", 0, "pods that send the load, each its share of the same requests; default: the scenario's own number, mostly 1")
-	flags.IntVar(&f.SimulatedNodes, "simulated-nodes", 0, "nodes without a machine in scenarios that have any; default: the scenario's own number")
-	flags.IntVar(&f.SimulatedPods, "simulated-pods", 0, "pods on them; default: the scenario's own number")
 	flags.StringVar(&f.Artifacts, "artifacts", "artifacts", "folder of the records and the report")
 	flags.Uint64Var(&f.Seed, "seed", 0, "seed of all random choices; default: a new seed, which is in the report")
 	flags.BoolVar(&f.Keep, "keep", false, "keep the last cluster")

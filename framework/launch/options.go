@@ -2,6 +2,7 @@
 package launch
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -40,7 +41,7 @@ type Options struct {
 func (o Options) Scenarios() (chosen []scenario.Spec, told *history.Incident, err error) {
 	if o.Incident == "" {
 		chosen, err = selection.Scenarios(scenario.All, o.Scope, o.Names, o.Labels)
-		return chosen, nil, err
+		return chosen, nil, errors.Join(err, o.checkSizes(chosen))
 	}
 	if len(o.Names)+len(o.Labels) > 0 {
 		return nil, nil, errors.New("--incident with scenarios or labels: an incident has its own scenarios")
@@ -49,10 +50,26 @@ func (o Options) Scenarios() (chosen []scenario.Spec, told *history.Incident, er
 	return i.Scenarios, &i.Incident, err
 }
 
+// checkSizes refuses sizes that a chosen scenario with simulated nodes cannot have.
+func (o Options) checkSizes(chosen []scenario.Spec) error {
+	for _, s := range chosen {
+		if s.Simulated == nil {
+			continue
+		}
+		cluster := s.Cluster
+		cluster.SimulatedNodes = cmp.Or(o.SimulatedNodes, cluster.SimulatedNodes)
+		if err := s.On(cluster, o.SimulatedPods).Validate(); err != nil {
+			return fmt.Errorf("--simulated-nodes and --simulated-pods: %w", err)
+		}
+	}
+	return nil
+}
+
 // maxSideBySide bounds how many scenarios run at the same time: a node takes 110 pods, and each has its load worker on the same one.
 const maxSideBySide = 16
 
-// Validate checks the version, the timings, the proxy mode, and the numbers of load workers and of scenarios at the same time.
+// Validate checks the version, the timings, the proxy mode, and the numbers of load workers, of scenarios at the same time, and of simulated nodes
+// and pods. Whether a scenario can have these sizes, Scenarios checks.
 func (o Options) Validate() error {
 	spec := clusters.Spec{Zones: []string{"a"}, Kubernetes: o.Kubernetes, Profile: clusters.ProfileName(o.Timings),
 		ProxyMode: clusters.ProxyMode(o.ProxyMode), SimulatedNodes: o.SimulatedNodes}

@@ -18,7 +18,8 @@ import (
 // ask for, and not the estimate of its duration.
 func chosenOf(s Settings, specs []scenario.Spec) (chosen []runfolder.Chosen) {
 	for _, spec := range specs {
-		spec.Cluster, spec.About = s.Needs(spec.Cluster), 0
+		spec = s.adapted(spec)
+		spec.About = 0
 		sum := sha256.Sum256([]byte(dump.ForHash(spec)))
 		chosen = append(chosen, runfolder.Chosen{Name: spec.Name, Digest: hex.EncodeToString(sum[:16])})
 	}

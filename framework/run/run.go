@@ -29,6 +29,7 @@ func (r *runner) one(ctx context.Context, s scenario.Spec) result {
 // run runs the scenario from its cluster to its verdicts, and keeps the result.
 func (a *attempt) run(ctx context.Context, s scenario.Spec) result {
 	a.began, a.asked = time.Now(), ctx
+	s = a.settings.adapted(s)
 	a.shown = a.settings.Progress.Begin(s, a.group.alone())
 	out := a.story(ctx, s)
 	a.shown.End(verdictWord(s, out), out.summary(), time.Since(a.began), remediesOf(out)...)

@@ -109,6 +109,11 @@ func (s Settings) Needs(c clusters.Spec) clusters.Spec {
 	return c.WithDefaults()
 }
 
+// adapted is a scenario on the cluster and with the pods that the settings ask for.
+func (s Settings) adapted(spec scenario.Spec) scenario.Spec {
+	return spec.On(s.Needs(spec.Cluster), s.SimulatedPods)
+}
+
 func (s Settings) validate() error {
 	if s.Dir == "" || s.RunID == "" || s.Open == nil || s.Close == nil || s.Describe == nil || s.Executable == "" ||
 		s.Reproduce == nil || s.Progress == nil {

@@ -8,7 +8,9 @@ import (
 )
 
 // aboutTime are the promises that a busy machine may break. A mutant that they catch must be caught for what was planted.
-var aboutTime = []string{"AnswersWithin", "APIAnswersWithin", "QuietWithin", "RecoversWithin", "ReplacedWithin", "SpreadWithin"}
+var aboutTime = []string{
+	"AnswersWithin", "APIAnswersWithin", "FailuresEndWithin", "QuietWithin", "RecoversWithin", "ReplacedWithin", "Resumes", "SpreadWithin",
+}
 
 // Alone is why the scenario must not run on a cluster at the same time as others; empty: it may. Its random choices and its promises are the same
 // then. Noise of the others takes evidence away, or breaks a promise about time; it makes no broken promise hold.

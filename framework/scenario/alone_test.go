@@ -1,14 +1,30 @@
 package scenario
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/holdfast-ha/holdfast/framework/fault"
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/invariant"
 	"github.com/holdfast-ha/holdfast/workloads"
 	"github.com/holdfast-ha/holdfast/workloads/app"
 )
+
+// The promises about time are known by their names.
+func TestEachPromiseWithinATimeIsAboutTime(t *testing.T) {
+	for _, kind := range invariant.Kinds() {
+		if strings.HasSuffix(kind, "Within") && !slices.Contains(aboutTime, kind) {
+			t.Errorf("%s is not among the promises about time", kind)
+		}
+	}
+	for _, kind := range aboutTime {
+		if !slices.Contains(invariant.Kinds(), kind) {
+			t.Errorf("%s is no promise", kind)
+		}
+	}
+}
 
 func TestAlone(t *testing.T) {
 	for want, change := range map[string]func(*Spec){

@@ -33,11 +33,9 @@ func Describe(s Spec) Spec {
 	return s
 }
 
-// InStock is the scenario with the timings that Kubernetes has by default. Hold and About grow by the time that it takes longer to
-// notice a lost node.
+// InStock is the scenario with the timings that Kubernetes has by default.
 func (s Spec) InStock() Spec {
-	later := clusters.Stock.Timings().NodeLossNoticed() - clusters.Lab.Timings().NodeLossNoticed()
-	s.Cluster.Profile = clusters.Stock
-	s.Hold, s.About = s.Hold+later, s.About+later
-	return s
+	stock := s.Cluster
+	stock.Profile = clusters.Stock
+	return s.On(stock, 0)
 }

@@ -31,33 +31,48 @@ func TestSimulatedIsFaultsTarget(t *testing.T) {
 	if fill := s.Simulated.Fill(); fill.Pods != 1080 || fill.Deployments() != 3 {
 		t.Errorf("filled with %d pods in %d Deployments", fill.Pods, fill.Deployments())
 	}
-	larger := s.Resized(50, 5000)
+	nodes := func(n int) clusters.Spec {
+		c := s.Cluster
+		c.SimulatedNodes = n
+		return c
+	}
+	larger := s.On(nodes(50), 5000)
 	if larger.Cluster.SimulatedNodes != 50 || larger.Simulated.Pods != 5000 || s.Simulated.Pods != 1100 {
-		t.Errorf("resized: %d nodes, %d pods, and the original has %d", larger.Cluster.SimulatedNodes, larger.Simulated.Pods, s.Simulated.Pods)
+		t.Errorf("On: %d nodes, %d pods, and the original has %d", larger.Cluster.SimulatedNodes, larger.Simulated.Pods, s.Simulated.Pods)
+	}
+	if want := s.About + 3900*aboutPerPod; larger.About != want {
+		t.Errorf("On: it takes about %s, want %s", larger.About, want)
 	}
 	if larger.Hold != 0 {
-		t.Errorf("resized: the fault lasts %s, and nothing has to be noticed", larger.Hold)
+		t.Errorf("On: the fault lasts %s, and nothing has to be noticed", larger.Hold)
 	}
 	s.Hold = 25 * time.Second // of 5,000 nodes in a cluster, 1,666 are lost with a zone: 250 s of grace in place of 8 s, and ten evictions a second
-	if held, want := s.Resized(5000, 0).Hold, 25*time.Second+242*time.Second+166*time.Second; held.Round(time.Second) != want {
+	if held, want := s.On(nodes(5000), 0).Hold, 25*time.Second+242*time.Second+166*time.Second; held.Round(time.Second) != want {
 		t.Errorf("of 5,000 nodes a zone is lost for %s, want %s", held, want)
 	}
-	if few := s.Resized(0, 5); few.Simulated.Fill().Pods != 0 || few.Cluster.SimulatedNodes != 10 {
-		t.Errorf("fewer pods than the workload has: %+v", few.Simulated.Fill())
+	stock := nodes(10) // its grace is 50 s in place of 8 s, it is checked each 5 s in place of 1 s, and pods stay for 300 s in place of 5 s
+	stock.Profile = clusters.Stock
+	once := s.On(stock, 0)
+	if held, want := once.Hold, 25*time.Second+50*time.Second+295*time.Second; held != want {
+		t.Errorf("with stock timings a zone is lost for %s, want %s", held, want)
+	}
+	if twice := once.On(stock, 0); twice.Hold != once.Hold || twice.About != once.About {
+		t.Errorf("adapted twice, the fault lasts %s in place of %s", twice.Hold, once.Hold)
 	}
 }
 
 // Nothing runs on a simulated node. What would be judged there all the same is refused.
 func TestSimulatedRefusals(t *testing.T) {
 	for want, spoil := range map[string]func(*Spec){
-		"simulated nodes, and no workload on them":             func(s *Spec) { s.Simulated = nil },
-		"and its cluster has none":                             func(s *Spec) { s.Cluster.SimulatedNodes = 0 },
-		"where nothing answers a request, and takes the load":  func(s *Spec) { s.Backend.Simulated = true },
-		"where nothing answers a request: say so in Simulated": func(s *Spec) { s.Simulated, s.Cluster.SimulatedNodes, s.Backend.Simulated = nil, 0, true },
-		"there are no trials, pinned pods or applications":     func(s *Spec) { s.PinTo = 1 },
-		"-1 pods on simulated nodes":                           func(s *Spec) { s.Simulated.Pods = -1 },
-		"simulated nodes are in the zones":                     func(s *Spec) { s.Cluster.Zones = []string{"sim-a"} },
-		"simulated nodes 10001: want a number from 0 to 10000": func(s *Spec) { s.Cluster.SimulatedNodes = 10001 },
+		"simulated nodes, and no workload on them":                                                         func(s *Spec) { s.Simulated = nil },
+		"and its cluster has none":                                                                         func(s *Spec) { s.Cluster.SimulatedNodes = 0 },
+		"where nothing answers a request, and takes the load":                                              func(s *Spec) { s.Backend.Simulated = true },
+		"where nothing answers a request: say so in Simulated":                                             func(s *Spec) { s.Simulated, s.Cluster.SimulatedNodes, s.Backend.Simulated = nil, 0, true },
+		"there are no trials, pinned pods or applications":                                                 func(s *Spec) { s.PinTo = 1 },
+		"19 pods on simulated nodes: want from 20":                                                         func(s *Spec) { s.Simulated.Pods = 19 },
+		"2501 pods on simulated nodes: want from 20, which the workload has, to 2500, which 10 nodes take": func(s *Spec) { s.Simulated.Pods = 2501 },
+		"simulated nodes are in the zones":                                                                 func(s *Spec) { s.Cluster.Zones = []string{"sim-a"} },
+		"simulated nodes 10001: want a number from 0 to 10000":                                             func(s *Spec) { s.Cluster.SimulatedNodes = 10001 },
 	} {
 		s := beside()
 		spoil(&s)

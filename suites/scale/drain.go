@@ -11,7 +11,7 @@ import (
 // Drain empties four nodes at once. Their pods must wait for each other: the budget allows one to be away.
 var Drain = scenario.Describe(scenario.Spec{
 	Name: "scale/drain",
-	Claim: "draining four of 100 simulated nodes at once honours the budget of a workload among 1,000 pods, and is invisible to the clients of a " +
+	Claim: "draining four of many simulated nodes at once honours the budget of a workload among many others, and is invisible to the clients of a " +
 		"workload beside it",
 	Cluster:   Large,
 	Simulated: among(),

@@ -13,7 +13,7 @@ import (
 // Large is a cluster with two real workers and 100 simulated nodes in three zones of their own.
 var Large = clusters.Spec{Zones: []string{"a"}, WorkersPerZone: 2, SimulatedNodes: 100}
 
-// replicas is so many that a drained node or a lost zone takes pods of the workload, and so few that most nodes have none.
+// replicas is so large that each zone has pods of the workload, and smaller than the number of nodes.
 const replicas = 60
 
 // among is the workload among the pods that fill the simulated nodes. It has good practice: an even spread over zones that is required, one
@@ -28,7 +28,7 @@ const recovery = time.Minute
 // Rollout updates a workload in the middle of a large cluster.
 var Rollout = scenario.Describe(scenario.Spec{
 	Name: "scale/rollout",
-	Claim: "a rolling update and its rollback among 1,000 pods on 100 simulated nodes place each pod by the rules, leave the zones at most one pod " +
+	Claim: "a rolling update and its rollback among many pods on simulated nodes place each pod by the rules, leave the zones at most one pod " +
 		"apart, and are invisible to the clients of a workload beside it",
 	Cluster:   Large,
 	Simulated: among(),
