@@ -64,14 +64,6 @@ type Spec struct {
 	SimulatedNodes int `json:"simulatedNodes,omitempty"`
 }
 
-// MostSimulatedNodes is the largest number of simulated nodes: what the pod network has address ranges for, and more than Kubernetes
-// supports in a cluster.
-const MostSimulatedNodes = 10000
-
-// SimulatedZones are the values of the zone label of simulated nodes. No real worker is in one of them, so that the outage of a simulated
-// zone touches no real node.
-func SimulatedZones() []string { return []string{"sim-a", "sim-b", "sim-c"} }
-
 // ProfileName names a set of timings.
 type ProfileName string
 
@@ -112,11 +104,6 @@ func (p ProfileName) Timings() Timings {
 		Toleration: 5 * time.Second,
 	}
 }
-
-// gracePerSimulatedNode is how long a node without heartbeats stays Ready for each simulated node of its cluster. A lease is renewed after
-// two fifths of that time, so that the leases of any number of nodes are 50 writes a second. On two cores an API server was seen to take 75,
-// and then nothing else: nodes were lost at random.
-const gracePerSimulatedNode = 50 * time.Millisecond
 
 // Timings are those of the profile, with a longer NodeMonitorGrace where many simulated nodes renew their leases.
 func (s Spec) Timings() Timings {

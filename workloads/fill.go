@@ -2,19 +2,32 @@ package workloads
 
 import (
 	"fmt"
+	"strings"
 )
 
 // Fill is pods on simulated nodes that make a cluster as large as others are, in Deployments without a Service and without a budget: the
 // endpoints of 150,000 pods would be rules of every real node's kube-proxy.
 type Fill struct {
-	Pods int `json:"pods"`
+	Pods int
 }
 
 // podsOfFill is the number of pods of one Deployment: it makes 300 Deployments of 150,000 pods.
 const podsOfFill = 500
 
+// anywhere is a soft spread over a label that no node has. The scheduler then scores no node for spread. Without any constraint of its own, a
+// pod gets the scheduler's default constraints, and with 5,000 nodes these halve the number of pods that are bound in a second.
+//
+// Source: https://kubernetes.io/docs/concepts/scheduling-eviction/topology-spread-constraints/#internal-default-constraints
+var anywhere = []Spread{{Key: "holdfast.dev/none", Unsatisfiable: ScheduleAnyway}}
+
+// fillPrefix begins the names of the Deployments.
+const fillPrefix = "fill-"
+
 // FillName is the name of the i-th Deployment, from 0.
-func FillName(i int) string { return fmt.Sprintf("fill-%d", i+1) }
+func FillName(i int) string { return fmt.Sprintf("%s%d", fillPrefix, i+1) }
+
+// IsFill reports whether a Deployment or a pod is one of a Fill, by its name.
+func IsFill(name string) bool { return strings.HasPrefix(name, fillPrefix) }
 
 // Deployments is the number of Deployments.
 func (f Fill) Deployments() int { return (f.Pods + podsOfFill - 1) / podsOfFill }
@@ -24,7 +37,7 @@ func (f Fill) Objects(at Place) ([]Object, error) {
 	var all []Object
 	for i := range f.Deployments() {
 		b := Backend{
-			Name: FillName(i), Replicas: int32(min(podsOfFill, f.Pods-i*podsOfFill)), Spread: NoSpread, Simulated: true,
+			Name: FillName(i), Replicas: int32(min(podsOfFill, f.Pods-i*podsOfFill)), Spread: anywhere, Simulated: true,
 			PreStop: NoPreStop, Readiness: NoReadiness,
 		}.WithDefaults()
 		if err := b.Validate(); err != nil {

@@ -12,6 +12,7 @@ var apiResources = map[string]struct{ groupVersion, kind string }{
 	"namespaces": {"v1", "Namespace"}, "nodes": {"v1", "Node"}, "pods": {"v1", "Pod"}, "services": {"v1", "Service"},
 	"serviceaccounts": {"v1", "ServiceAccount"}, "events": {"v1", "Event"}, "deployments": {"apps/v1", "Deployment"},
 	"daemonsets":           {"apps/v1", "DaemonSet"},
+	"replicasets":          {"apps/v1", "ReplicaSet"},
 	"jobs":                 {"batch/v1", "Job"},
 	"networkpolicies":      {"networking.k8s.io/v1", "NetworkPolicy"},
 	"statefulsets":         {"apps/v1", "StatefulSet"},

@@ -19,8 +19,8 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters/output"
 )
 
-// LoadImage imports the archive on every node whose containerd does not list image.Ref, and checks that containerd lists it
-// afterwards. image.Role, if set, limits this to the nodes of one role. All these nodes must be running.
+// LoadImage imports the archive on every node that lacks image.Ref. A node whose kubelet reports the image is believed. Any other node is
+// asked whether its containerd lists the image, gets the archive if it does not, and is asked again. image.Role, if set, limits this to the nodes of one role. All these nodes must be running.
 func (c *Cluster) LoadImage(ctx context.Context, image clusters.Image) error {
 	if info, err := os.Stat(image.Path); err != nil || !info.Mode().IsRegular() {
 		return fmt.Errorf("load image %s: %w", image.Ref, errors.Join(err, errors.New("want a docker-archive file")))
@@ -43,11 +43,11 @@ func (c *Cluster) LoadImage(ctx context.Context, image clusters.Image) error {
 	return nil
 }
 
-// reportLimit bounds the question what kubelets report. It takes some milliseconds.
+// reportLimit bounds the request for what kubelets report. It takes some milliseconds.
 const reportLimit = 5 * time.Second
 
 // reported are the nodes whose kubelets report that they have an image. Asking the API server takes a hundredth of the time of asking each node. A
-// kubelet reports no more than 50 images, and late; the other nodes are asked themselves. Without an answer all are.
+// kubelet reports no more than 50 images, and late; the other nodes are asked themselves. If the API server does not answer, every node is asked.
 //
 // Source: nodeStatusMaxImages in https://kubernetes.io/docs/reference/config-api/kubelet-config.v1beta1/
 func (c *Cluster) reported(ctx context.Context, ref string) map[string]bool {

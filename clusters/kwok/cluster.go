@@ -42,7 +42,7 @@ func Beside(c *kind.Cluster) (*Cluster, error) {
 // Nodes are the real nodes as of a kind cluster, and then the simulated ones.
 func (c *Cluster) Nodes() []clusters.Node { return slices.Concat(c.Cluster.Nodes(), c.nodes) }
 
-// readyLimit bounds the time until all simulated nodes are Ready.
+// readyLimit bounds the time until all simulated nodes are Ready and take pods.
 const readyLimit = 10 * time.Minute
 
 // Populate installs kwok and creates the simulated nodes. It returns when all of them are Ready.
@@ -63,7 +63,7 @@ func (c *Cluster) populate(ctx context.Context, program string) error {
 	if err := createNodes(ctx, c.client, c.Spec()); err != nil {
 		return err
 	}
-	return poll.Until(ctx, "the simulated nodes to be Ready", readyLimit, func(ctx context.Context) (bool, string, error) {
+	return poll.Until(ctx, "the simulated nodes to take pods", readyLimit, func(ctx context.Context) (bool, string, error) {
 		all, err := c.pulses.look(ctx)
 		if err != nil {
 			return false, "", err

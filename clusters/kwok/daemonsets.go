@@ -19,8 +19,8 @@ import (
 // daemonLimit bounds the replacement of the pods of kube-system's DaemonSets. Measured: 5 s with three real nodes.
 const daemonLimit = 2 * time.Minute
 
-// keepDaemonsAway keeps the DaemonSets of kube-system, whose pods tolerate everything, from simulated nodes: each would have a pod more for
-// each of them, which does nothing.
+// keepDaemonsAway keeps the DaemonSets of kube-system, whose pods tolerate everything, from simulated nodes. Otherwise each simulated node would
+// get one pod of each DaemonSet, and that pod would do nothing.
 func keepDaemonsAway(ctx context.Context, client kubernetes.Interface) error {
 	sets := client.AppsV1().DaemonSets(metav1.NamespaceSystem)
 	list, err := sets.List(ctx, metav1.ListOptions{})

@@ -173,3 +173,28 @@ func TestWhatNeedsAMachine(t *testing.T) {
 		}
 	}
 }
+
+func TestTakesPods(t *testing.T) {
+	for name, test := range map[string]struct {
+		ready corev1.ConditionStatus
+		taint string
+		want  bool
+	}{
+		"a new node":      {corev1.ConditionFalse, corev1.TaintNodeNotReady, false},
+		"not Ready":       {corev1.ConditionFalse, "", false},
+		"still tainted":   {corev1.ConditionTrue, corev1.TaintNodeNotReady, false},
+		"was lost":        {corev1.ConditionTrue, corev1.TaintNodeUnreachable, false},
+		"cordoned by us":  {corev1.ConditionTrue, corev1.TaintNodeUnschedulable, true},
+		"as it should be": {corev1.ConditionTrue, "", true},
+		"unknown":         {corev1.ConditionUnknown, "", false},
+	} {
+		n := object(0, clusters.Spec{})
+		n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: test.ready}}
+		if test.taint != "" {
+			n.Spec.Taints = append(n.Spec.Taints, corev1.Taint{Key: test.taint, Effect: corev1.TaintEffectNoSchedule})
+		}
+		if got := takesPods(*n); got != test.want {
+			t.Errorf("%s: takes pods: %t", name, got)
+		}
+	}
+}

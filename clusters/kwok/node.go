@@ -37,8 +37,7 @@ func (n *Node) Role() clusters.Role { return clusters.Simulated }
 // Zone is the value of the zone label.
 func (n *Node) Zone() string { return n.zone }
 
-// Kill makes kwok give the node up: its lease is not renewed any more, and nothing becomes of its pods. Kill returns when the renewal that
-// was due has not come.
+// Kill makes kwok stop keeping the node: kwok no longer renews the lease, and no longer changes the pods. Kill returns when the lease is overdue.
 func (n *Node) Kill(ctx context.Context) error {
 	if err := n.mark(ctx, nil); err != nil {
 		return fmt.Errorf("kill %s: %w", n.name, err)
@@ -73,7 +72,7 @@ func (n *Node) Start(ctx context.Context) error {
 		case !before.kept && !now.lease.After(before.lease):
 			return false, "its lease was not renewed since the start", nil
 		}
-		return now.kept && now.ready, fmt.Sprintf("Ready=%t", now.ready), nil
+		return now.kept && now.ready, fmt.Sprintf("takes pods: %t", now.ready), nil
 	})
 	if err != nil {
 		return fmt.Errorf("start %s: %w", n.name, err)
@@ -93,8 +92,7 @@ func (n *Node) State(ctx context.Context) (clusters.NodeState, error) {
 	return clusters.Exited, nil
 }
 
-// Silent reports whether the node's lease was not renewed when it had to be. The lease is the witness: kwok renews it, and not what asked
-// kwok to stop.
+// Silent reports whether the renewal of the node's lease is overdue. The lease is an independent witness: kwok renews it, and the harness does not.
 func (n *Node) Silent(ctx context.Context) (bool, error) {
 	now, err := n.cluster.pulses.of(ctx, n.name)
 	if err != nil {

@@ -21,12 +21,10 @@ const LabelKubelet = "holdfast.dev/kubelet"
 // kubeletOn is the value of LabelKubelet.
 const kubeletOn = "kwok"
 
-// What fits on a simulated node. Kubernetes supports 110 pods on a node and 30 on average at 150,000 pods on 5,000 nodes; a workload without
-// a spread may put more on one.
+// What fits on a simulated node beside clusters.PodsPerSimulatedNode.
 const (
 	cpuOfNode    = "64"
 	memoryOfNode = "256Gi"
-	podsOfNode   = "250" // a range of 256 addresses has so many for pods
 )
 
 // nodeName is short, because each record of a pod contains it.
@@ -34,19 +32,23 @@ func nodeName(i int) string { return fmt.Sprintf("sim-%05d", i) }
 
 // IsNode reports whether a name is that of a simulated node.
 func IsNode(name string) bool {
-	i := -1
+	_, is := indexOf(name)
+	return is
+}
+
+// indexOf is the number in the name of a simulated node.
+func indexOf(name string) (i int, is bool) {
+	i = -1
 	_, err := fmt.Sscanf(name, "sim-%d", &i)
-	return err == nil && i >= 0 && name == nodeName(i)
+	return i, err == nil && i >= 0 && name == nodeName(i)
 }
 
 // Later is the name of the node that comes so many after a simulated node. Another name stays as it is.
 func Later(name string, by int) string {
-	if !IsNode(name) {
-		return name
+	if i, is := indexOf(name); is {
+		return nodeName(i + by)
 	}
-	var i int
-	_, _ = fmt.Sscanf(name, "sim-%d", &i) // as IsNode has seen
-	return nodeName(i + by)
+	return name
 }
 
 // zoneOf is the zone of the i-th node, from 0.
@@ -56,7 +58,7 @@ func zoneOf(i int) string { return clusters.SimulatedZones()[i%len(clusters.Simu
 func object(i int, spec clusters.Spec) *corev1.Node {
 	name, resources := nodeName(i), corev1.ResourceList{
 		corev1.ResourceCPU: resource.MustParse(cpuOfNode), corev1.ResourceMemory: resource.MustParse(memoryOfNode),
-		corev1.ResourcePods: resource.MustParse(podsOfNode),
+		corev1.ResourcePods: *resource.NewQuantity(clusters.PodsPerSimulatedNode, resource.DecimalSI),
 	}
 	labels := map[string]string{
 		clusters.LabelRole: string(clusters.Simulated), clusters.LabelZone: zoneOf(i), LabelKubelet: kubeletOn,

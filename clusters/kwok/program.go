@@ -35,7 +35,8 @@ const (
 )
 
 // install puts kwok on a node as a service of systemd, which starts it again if it ends. The service needs no image and no permissions of
-// its own, and outlives this process.
+// its own, and outlives this process. A kwok that is started again takes a lease over only once the lease has expired, and until then its node
+// counts as lost.
 func install(ctx context.Context, on clusters.Node, program string, t clusters.Timings) error {
 	file, err := os.Open(program)
 	if err != nil {
@@ -77,7 +78,7 @@ WantedBy=multi-user.target
 const renewalsPerLease = 4
 
 // leaseDuration makes kwok renew each lease after two fifths of the time in which the control plane must have seen a renewal. A kubelet
-// does so more often, and 5,000 kubelets' renewals would leave two cores for nothing else: they would be 500 writes per second.
+// renews more often. 5,000 stock kubelets would make 500 writes a second, and two cores would have no time for anything else.
 func leaseDuration(t clusters.Timings) time.Duration {
 	return (t.NodeMonitorGrace * 2 / 5 * renewalsPerLease).Truncate(time.Second)
 }

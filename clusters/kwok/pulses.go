@@ -19,7 +19,7 @@ const freshFor = time.Second
 // pulse is what the API server says of a simulated node.
 type pulse struct {
 	kept  bool // kwok is asked to keep its lease
-	ready bool
+	ready bool // and takes pods
 	lease time.Time // its last renewal, by the clock of this machine, which is kwok's
 }
 
@@ -50,7 +50,7 @@ func (p *pulses) look(ctx context.Context) (map[string]pulse, error) {
 	}
 	found := make(map[string]pulse, len(nodes.Items))
 	for _, n := range nodes.Items {
-		found[n.Name] = pulse{kept: n.Labels[LabelKubelet] == kubeletOn, ready: isReady(n)}
+		found[n.Name] = pulse{kept: n.Labels[LabelKubelet] == kubeletOn, ready: takesPods(n)}
 	}
 	for _, l := range leases.Items {
 		if one, simulated := found[l.Name]; simulated && l.Spec.RenewTime != nil {
@@ -82,7 +82,13 @@ func (p *pulses) of(ctx context.Context, name string) (pulse, error) {
 	return one, nil
 }
 
-func isReady(n corev1.Node) bool {
+// takesPods reports whether a node is Ready, and the node controller has taken its taints back. Of 5,000 new nodes it takes minutes for that.
+func takesPods(n corev1.Node) bool {
+	for _, t := range n.Spec.Taints {
+		if t.Key == corev1.TaintNodeNotReady || t.Key == corev1.TaintNodeUnreachable {
+			return false
+		}
+	}
 	for _, c := range n.Status.Conditions {
 		if c.Type == corev1.NodeReady {
 			return c.Status == corev1.ConditionTrue

@@ -58,7 +58,7 @@ func (env *Environment) createWorkload(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := env.filled(ctx); err != nil {
+	if err := env.fill(ctx); err != nil {
 		return err
 	}
 	for _, c := range env.Spec.Controllers() {
@@ -87,7 +87,7 @@ func (env *Environment) createWorkload(ctx context.Context) error {
 	return err
 }
 
-// wanted are the objects of the scenario, in the order of their creation.
+// wanted are the objects of the scenario, in the order of their creation, without those of a fill.
 func (env *Environment) wanted(ctx context.Context) ([]workloads.Object, error) {
 	at := env.place(env.image)
 	var objects []workloads.Object
@@ -100,13 +100,6 @@ func (env *Environment) wanted(ctx context.Context) ([]workloads.Object, error) 
 			backend.OnNode = node.Name()
 		}
 		more, err := backend.Objects(at)
-		if err != nil {
-			return nil, err
-		}
-		objects = append(objects, more...)
-	}
-	if env.Spec.Simulated != nil {
-		more, err := env.Spec.Simulated.Fill().Objects(at)
 		if err != nil {
 			return nil, err
 		}

@@ -5,37 +5,95 @@ import (
 	"fmt"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
+	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/poll"
 	"github.com/holdfast-ha/holdfast/workloads"
 )
 
-// fillPerPod is the time that each pod of a fill adds to deployLimit: on two cores that did nothing else, 40 a second became ready.
+// fillPerPod is the time that each pod of a fill adds to deployLimit: on two cores that did nothing else, 35 a second became ready.
 const fillPerPod = 100 * time.Millisecond
 
-// filled waits until the pods that fill the simulated nodes are ready.
-func (env *Environment) filled(ctx context.Context) error {
+// fillAtOnce is how many pods of a fill may exist that are not ready. The controller manager creates pods ten times faster than they are
+// bound: 150,000 at once left the API server no time for the leases of the nodes. Of 5,000 at once, kwok reported most ready several times, because
+// its watches were late, and each new pod became ready after five minutes.
+const fillAtOnce = 1000
+
+// toldEvery is how many further pods must be ready until the number is told again.
+const toldEvery = 5000
+
+// fill creates the pods that fill the simulated nodes, and returns when all are ready.
+func (env *Environment) fill(ctx context.Context) error {
 	if env.Spec.Simulated == nil {
 		return nil
 	}
 	fill := env.Spec.Simulated.Fill()
+	objects, err := fill.Objects(env.place(env.image))
+	if err != nil {
+		return err
+	}
 	what := fmt.Sprintf("%d pods on simulated nodes to be ready", fill.Pods)
-	return poll.Until(ctx, what, deployLimit+time.Duration(fill.Pods)*fillPerPod, func(ctx context.Context) (bool, string, error) {
-		ready := 0
-		list, err := env.client.AppsV1().Deployments(env.namespace).List(ctx, metav1.ListOptions{})
+	created, told := 0, 0
+	err = poll.Until(ctx, what, deployLimit+time.Duration(fill.Pods)*fillPerPod, func(ctx context.Context) (bool, string, error) {
+		ready, err := env.filled(ctx)
 		if err != nil {
 			return false, "", err
 		}
-		ours := map[string]bool{}
-		for i := range fill.Deployments() {
-			ours[workloads.FillName(i)] = true
-		}
-		for _, d := range list.Items {
-			if ours[d.Name] {
-				ready += int(d.Status.AvailableReplicas)
+		for ; len(objects) > 0 && created-ready < fillAtOnce; objects = objects[1:] {
+			if err := env.create(ctx, objects[0]); err != nil && !apierrors.IsAlreadyExists(err) { // the answer to the first attempt may have been lost
+				return false, "", err
 			}
+			created += int(*objects[0].(*appsv1.Deployment).Spec.Replicas)
 		}
-		return ready == fill.Pods, fmt.Sprintf("%d of %d are ready", ready, fill.Pods), nil
+		saw := fmt.Sprintf("%d of %d are ready", ready, fill.Pods)
+		if ready >= told+toldEvery {
+			told = ready
+			env.Now(history.Deploy, saw)
+		}
+		return ready == fill.Pods, saw, nil
 	})
+	if err != nil || fill.Pods <= fillAtOnce {
+		return err
+	}
+	env.Now(history.Deploy, "the control plane reports what it did")
+	return env.reported(ctx, fill)
+}
+
+// quietFor is how long no Event comes once the control plane has caught up.
+const quietFor = 5 * time.Second
+
+// reported waits until the Events about the pods of a fill have come: the scheduler and the controller manager are minutes behind with them, and
+// meanwhile the API server is so busy that watches are late.
+func (env *Environment) reported(ctx context.Context, fill workloads.Fill) error {
+	seen, since := int64(-1), time.Now()
+	what := fmt.Sprintf("the Events about %d pods on simulated nodes to have come", fill.Pods)
+	return poll.Until(ctx, what, deployLimit+time.Duration(fill.Pods)*fillPerPod, func(ctx context.Context) (bool, string, error) {
+		some, err := env.client.CoreV1().Events(env.namespace).List(ctx, metav1.ListOptions{Limit: 1})
+		if err != nil {
+			return false, "", err
+		}
+		n := int64(len(some.Items)) + ptr.Deref(some.RemainingItemCount, 0)
+		if n != seen {
+			seen, since = n, time.Now()
+		}
+		return time.Since(since) >= quietFor, fmt.Sprintf("%d Events", n), nil
+	})
+}
+
+// filled is how many pods of the fill are ready.
+func (env *Environment) filled(ctx context.Context) (ready int, err error) {
+	list, err := env.client.AppsV1().Deployments(env.namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return 0, err
+	}
+	for _, d := range list.Items {
+		if workloads.IsFill(d.Name) {
+			ready += int(d.Status.AvailableReplicas)
+		}
+	}
+	return ready, nil
 }

@@ -17,11 +17,14 @@ import (
 // emptyLimit bounds EmptyNamespace. Measured on two cores: 8 s.
 const emptyLimit = 2 * time.Minute
 
-// Each pod beyond manyPods, which only simulated nodes have, adds perPod to emptyLimit. Measured on two cores with 5,000 nodes: 36 ms.
+// Each pod beyond manyPods, which only simulated nodes have, adds perPod to emptyLimit. Measured on two cores with 5,000 nodes: 3 ms.
 const (
 	manyPods = 500
 	perPod   = 100 * time.Millisecond
 )
+
+// atOnce is the number of pods that one request deletes: two cores delete them in 15 s, and the API server ends a request after a minute.
+const atOnce = 5000
 
 // EmptyNamespace deletes a namespace and returns when its pods and Services are gone: the next scenario may need their CPU
 // and node ports. It does not wait for the namespace itself, which Kubernetes keeps for at least 5 s. It deletes only the
@@ -37,17 +40,42 @@ func EmptyNamespace(ctx context.Context, client kubernetes.Interface, n *corev1.
 	if err != nil {
 		return fmt.Errorf("delete namespace %s: %w", n.Name, err)
 	}
-	_, pods, err := contents(ctx, client, n.Name)
+	pods := 0
+	err = poll.Until(ctx, "the pods of namespace "+n.Name+" to be counted", emptyLimit, func(ctx context.Context) (bool, string, error) {
+		_, pods, err = contents(ctx, client, n.Name)
+		return err == nil, "", err
+	})
 	if err != nil {
-		return fmt.Errorf("count what is in namespace %s: %w", n.Name, err)
+		return err
 	}
+	controlled := pods > manyPods // and the controllers exist
 	limit := emptyLimit + time.Duration(max(0, pods-manyPods))*perPod
 	return poll.Until(ctx, "namespace "+n.Name+" to be empty", limit, func(ctx context.Context) (bool, string, error) {
+		if controlled {
+			if err := deleteControllers(ctx, client, n.Name); err != nil {
+				return false, "", err
+			}
+			controlled = false
+		}
 		return deleteContents(ctx, client, n.Name)
 	})
 }
 
-// deleteContents deletes the remaining pods and Services of a namespace, and returns true if nothing is left. It checks again
+// deleteControllers deletes the Deployments and ReplicaSets, which would try to replace each deleted pod. The API server would refuse these
+// attempts, because the namespace is being deleted, and the deletion of many pods would take ten times as long.
+func deleteControllers(ctx context.Context, client kubernetes.Interface, namespace string) error {
+	background := metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground)}
+	err := errors.Join(
+		client.AppsV1().Deployments(namespace).DeleteCollection(ctx, background, metav1.ListOptions{}),
+		client.AppsV1().ReplicaSets(namespace).DeleteCollection(ctx, background, metav1.ListOptions{}),
+	)
+	if err != nil {
+		return fmt.Errorf("delete the Deployments and ReplicaSets of namespace %s: %w", namespace, err)
+	}
+	return nil
+}
+
+// deleteContents deletes the Services and at most atOnce pods of a namespace, and returns true if nothing is left. It checks again
 // right after the deletion, because pods with a grace period of zero are gone when the call returns.
 func deleteContents(ctx context.Context, client kubernetes.Interface, namespace string) (done bool, saw string, err error) {
 	services, pods, err := contents(ctx, client, namespace)
@@ -60,8 +88,8 @@ func deleteContents(ctx context.Context, client kubernetes.Interface, namespace 
 			errs = append(errs, err)
 		}
 	}
-	atOnce := metav1.DeleteOptions{GracePeriodSeconds: new(int64)}
-	errs = append(errs, client.CoreV1().Pods(namespace).DeleteCollection(ctx, atOnce, metav1.ListOptions{}))
+	noGrace := metav1.DeleteOptions{GracePeriodSeconds: new(int64)}
+	errs = append(errs, client.CoreV1().Pods(namespace).DeleteCollection(ctx, noGrace, metav1.ListOptions{Limit: atOnce}))
 	services, pods, err = contents(ctx, client, namespace)
 	if err != nil { // then what is left is unknown
 		return false, "", errors.Join(append(errs, err)...)
@@ -78,9 +106,13 @@ func contents(ctx context.Context, client kubernetes.Interface, namespace string
 	for _, s := range list.Items {
 		services = append(services, s.Name)
 	}
-	all, err := client.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{})
+	some, err := client.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{Limit: 1})
 	if err != nil {
 		return nil, 0, err
 	}
-	return services, len(all.Items), nil
+	pods = len(some.Items)
+	if further := some.RemainingItemCount; further != nil {
+		pods += int(*further)
+	}
+	return services, pods, nil
 }

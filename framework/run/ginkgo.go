@@ -20,7 +20,7 @@ import (
 )
 
 // interruptGrace is how long an interrupted scenario may take to revert its faults, collect its results, keep the logs and clear
-// the cluster.
+// the cluster, without the many pods of a large cluster.
 const interruptGrace = revertLimit + 3*cleanLimit
 
 // Scenarios runs the chosen scenarios through Ginkgo and returns the content of run.json. Ctrl-C ends the present scenario,

@@ -75,7 +75,8 @@ var plots = map[string]func(*fixture) []scenario.Spec{
 	"side by side": func(c *fixture) []scenario.Spec {
 		c.settings.SideBySide = 2
 		first, second, third := brisk(c, "chaos/first"), replaced("chaos/second"), replaced("chaos/third")
-		second.Hold = time.Second // so that the third ends before it
+		third.Recovered = time.Second // the watches see it settled after its pod was replaced
+		second.Hold = 3 * time.Second // so that the third ends before it
 		return []scenario.Spec{first, second, third}
 	},
 	"side by side, interrupted": func(c *fixture) []scenario.Spec {

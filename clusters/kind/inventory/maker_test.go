@@ -13,8 +13,8 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters/engine/enginetest"
 )
 
-// A cluster whose maker was killed counts as abandoned. A cluster does not if its maker is alive, it is kept, or one of these
-// is unknown.
+// A cluster whose maker was killed counts as abandoned. A cluster is not abandoned if its maker is alive, if it is kept, or if
+// either is unknown.
 func TestMakers(t *testing.T) {
 	for _, name := range []string{engine.Podman, engine.Docker} {
 		t.Run(name, func(t *testing.T) {

@@ -74,7 +74,7 @@ func Spoil(name string) error {
 	return nil
 }
 
-// Warm are the names of the clusters that are kept warm, sorted. A cluster may be gone whose name is among them.
+// Warm are the names of the clusters that are kept warm, sorted. The list may name a cluster that is gone.
 func Warm() (names []string, err error) {
 	dir, err := stateDir("")
 	if err != nil {
