@@ -39,8 +39,8 @@ test: chromium prometheus $(GOTESTSUM) ## Run every test that needs no cluster, 
 
 .PHONY: test-cluster
 test-cluster: build ## Run the tests that need a real API server, on a cluster that is made for them and removed again
-	set -euo pipefail; trap 'bin/holdfast down tests' EXIT; \
-	told=$$(bin/holdfast up tests --zones a --workers-per-zone 1); eval "$$(grep 'export KUBECONFIG=' <<< "$$told")"; \
+	set -euo pipefail; \
+	told=$$(bin/holdfast up tests --zones a --workers-per-zone 1); trap 'bin/holdfast down tests' EXIT; eval "$$(grep 'export KUBECONFIG=' <<< "$$told")"; \
 	go test -count 1 -tags e2e ./framework/audit
 
 .PHONY: plain-cluster
@@ -57,7 +57,7 @@ fuzz-scheduler: ## Compare our placement rules with kube-scheduler's own on N=10
 	go test -count 1 -timeout 2h -v . -args -clusters $(or $(N),100000) -seed $(or $(SEED),1)
 
 .PHONY: scale
-scale: build ## Run scale/rollout on NODES=500 simulated nodes with PODS=10000 pods, and add what it took to suites/scale/measured.jsonl (real)
+scale: build ## Run SCENARIO=scale/rollout on NODES=500 simulated nodes with PODS=10000 pods, and add what it took to suites/scale/measured.jsonl (real)
 	go run ./framework/internal/scale size --scenario $(or $(SCENARIO),scale/rollout) --timings $(or $(TIMINGS),lab) $(or $(NODES),500) $(or $(PODS),10000)
 	go run ./framework/internal/scale table
 
@@ -66,9 +66,9 @@ scale-requests: build ## Measure what judging and reporting COUNTS="100000 10000
 	go run ./framework/internal/scale requests $(or $(COUNTS),100000 1000000 10000000)
 
 .PHONY: scale-constraints
-scale-constraints: build ## Measure what constraints cost the scheduler on NODES=100 simulated nodes, with ROUNDS=5 (real)
-	set -euo pipefail; trap 'bin/holdfast down constraints' EXIT; \
-	bin/holdfast up constraints --zones a --workers-per-zone 2 --simulated-nodes $(or $(NODES),100); \
+scale-constraints: build ## Measure what constraints cost the scheduler to bind BIND=90 pods on NODES=100 simulated nodes (at least one for each pod), with ROUNDS=5 (real)
+	set -euo pipefail; \
+	bin/holdfast up constraints --zones a --workers-per-zone 2 --simulated-nodes $(or $(NODES),100); trap 'bin/holdfast down constraints' EXIT; \
 	go run ./framework/internal/scale constraints --rounds $(or $(ROUNDS),5) --pods $(or $(BIND),90) --findings suites/findings.json constraints; \
 	bin/holdfast report --catalogue suites/README.md
 

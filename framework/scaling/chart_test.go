@@ -145,8 +145,8 @@ func TestRequestTable(t *testing.T) {
 	})
 	want := `| requests | verdict | processor time to judge, s | memory to judge, MiB | processor time to report, s | memory to report, MiB | record, MiB | report.html, MiB |
 | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
-| 100000 | none | 0.1 | – | – | – | 10 | 0.0625 |
-| 1000000 | held | 1 | – | – | – | 100 | 0.0625 |
+| 100,000 | none | 0.1 | – | – | – | 10 | 0.0625 |
+| 1,000,000 | held | 1 | – | – | – | 100 | 0.0625 |
 | slope over requests |  | 1.00 | – | – | – | 1.00 | 0.00 |
 `
 	if diff := cmp.Diff(want, text); diff != "" {

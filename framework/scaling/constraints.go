@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	"k8s.io/client-go/kubernetes"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -26,44 +27,49 @@ type Constraint struct {
 	Name     string
 	Spread   []workloads.Spread
 	Affinity []workloads.Affinity
+	// Bare pods have no controller. The scheduler gives pods of a ReplicaSet that have no spread of their own a soft spread over nodes and zones,
+	// and bare pods none.
+	//
+	// Source: https://kubernetes.io/docs/concepts/scheduling-eviction/topology-spread-constraints/#internal-default-constraints
+	Bare bool
 }
 
-// Constraints are those that are compared. The first has no constraint. The scheduler's own preference, an even spread over nodes and zones,
-// stays in force for pods of a ReplicaSet.
-//
-// Source: https://kubernetes.io/docs/concepts/scheduling-eviction/topology-spread-constraints/#internal-default-constraints
+// Constraints are those that are compared. The first has no constraint at all.
 func Constraints() []Constraint {
 	soft := func(key string) workloads.Spread {
 		return workloads.Spread{Key: key, Unsatisfiable: workloads.ScheduleAnyway}
 	}
 	hard := func(key string) workloads.Spread { return workloads.Spread{Key: key} }
 	return []Constraint{
-		{Name: "none", Spread: workloads.NoSpread},
+		{Name: "none", Spread: workloads.NoSpread, Bare: true},
+		{Name: "scheduler's default", Spread: workloads.NoSpread},
 		{Name: "soft spread", Spread: []workloads.Spread{soft(workloads.Zone), soft(workloads.Host)}},
 		{Name: "hard spread", Spread: []workloads.Spread{hard(workloads.Zone)}},
 		{Name: "layered spread", Spread: []workloads.Spread{hard(workloads.Zone), hard(workloads.Host)}},
-		{Name: "anti-affinity", Spread: workloads.NoSpread, Affinity: []workloads.Affinity{{Key: workloads.Host, Away: true}}},
+		{Name: "anti-affinity", Spread: workloads.NoSpread, Affinity: []workloads.Affinity{{Key: workloads.Host, Away: true}}, Bare: true},
 	}
 }
 
-// Binding is what it took to bind the pods of one Deployment.
+// Binding is what it took to bind pods with one constraint.
 type Binding struct {
 	Constraint string
 	Pods       int
 	Scheduler  Scheduler
-	// Recorded is the mean time from when a pod was seen to exist until it was seen to have a node, in seconds, by a record of the watches.
+	// Recorded is the mean time from when a pod was seen to exist until it was seen to have a node, in seconds, by a record of the watches. It is
+	// that of the pods which were seen without a node.
 	Recorded float64
+	// Unseen is how many pods had a node when the record first saw them.
+	Unseen int
 	// Gaps is how often a watch may have missed something.
 	Gaps int
 	// Replaced is how many pods were bound in place of others that ended meanwhile, on nodes that were lost.
 	Replaced int
 }
 
-// bindLimit bounds the binding of the pods of one Deployment.
+// bindLimit bounds the binding of the pods.
 const bindLimit = 15 * time.Minute
 
-// Bind creates a Deployment of pods on simulated nodes, waits until the scheduler has bound all of them, and removes it again. The record is
-// written below dir.
+// Bind creates pods on simulated nodes, waits until the scheduler has bound all of them, and removes them again. The record is written below dir.
 func Bind(ctx context.Context, c clusters.Cluster, how Constraint, pods int, dir string) (b Binding, err error) {
 	b = Binding{Constraint: how.Name, Pods: pods}
 	client, err := kubernetes.NewForConfig(c.Config())
@@ -104,6 +110,9 @@ func Bind(ctx context.Context, c clusters.Cluster, how Constraint, pods int, dir
 		return b, err
 	}
 	b.Scheduler = after.Less(before)
+	if n := b.Scheduler.Attempt.Count; n < float64(pods) {
+		return b, fmt.Errorf("bind %d pods with %s: the scheduler has counted %.0f: it was started again meanwhile", pods, how.Name, n)
+	}
 	return b, b.read(dir)
 }
 
@@ -121,7 +130,7 @@ func remove(ctx context.Context, client kubernetes.Interface, n *corev1.Namespac
 	})
 }
 
-// bindAll creates the Deployment, without a Service or a budget, and waits until every pod has a node.
+// bindAll creates a Deployment without a Service or a budget, or its pods alone, and waits until every pod has a node.
 func bindAll(ctx context.Context, client kubernetes.Interface, how Constraint, pods int, namespace string) error {
 	backend := workloads.Backend{
 		Name: "scaling", Replicas: int32(pods), Spread: how.Spread, Affinity: how.Affinity, Simulated: true,
@@ -132,10 +141,15 @@ func bindAll(ctx context.Context, client kubernetes.Interface, how Constraint, p
 		return err
 	}
 	for _, o := range objects {
-		if d, is := o.(*appsv1.Deployment); is {
-			if _, err := client.AppsV1().Deployments(namespace).Create(ctx, d, metav1.CreateOptions{}); err != nil {
-				return fmt.Errorf("create Deployment %s: %w", d.Name, err)
-			}
+		d, is := o.(*appsv1.Deployment)
+		switch {
+		case is && how.Bare:
+			err = createBare(ctx, client, d.Spec.Template, pods, namespace)
+		case is:
+			_, err = client.AppsV1().Deployments(namespace).Create(ctx, d, metav1.CreateOptions{})
+		}
+		if err != nil {
+			return fmt.Errorf("create pods: %w", err)
 		}
 	}
 	return poll.Until(ctx, "every pod to be bound", bindLimit, func(ctx context.Context) (bool, string, error) {
@@ -145,6 +159,24 @@ func bindAll(ctx context.Context, client kubernetes.Interface, how Constraint, p
 		}
 		return len(list.Items) == pods, fmt.Sprintf("%d of %d are", len(list.Items), pods), nil
 	})
+}
+
+// creators is how many pods are created at the same time, so that they wait for the scheduler as those of a ReplicaSet do.
+const creators = 8
+
+// createBare creates pods from a template, without a controller.
+func createBare(ctx context.Context, client kubernetes.Interface, template corev1.PodTemplateSpec, pods int, namespace string) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(creators)
+	for i := range pods {
+		group.Go(func() error {
+			p := &corev1.Pod{ObjectMeta: *template.ObjectMeta.DeepCopy(), Spec: *template.Spec.DeepCopy()}
+			p.Name = fmt.Sprintf("scaling-%d", i)
+			_, err := client.CoreV1().Pods(namespace).Create(ctx, p, metav1.CreateOptions{})
+			return err
+		})
+	}
+	return group.Wait()
 }
 
 // read takes from the record how soon the pods were bound.
@@ -166,18 +198,24 @@ func (b *Binding) read(dir string) error {
 		if p == nil || p.Change == history.Deleted {
 			continue
 		}
-		if _, known := added[p.UID]; !known {
-			added[p.UID] = e.T
-		}
 		if p.Node != "" && !bound[p.UID] {
 			bound[p.UID] = true
-			took += e.T - added[p.UID]
+			if since, known := added[p.UID]; known {
+				took += e.T - since
+			} else {
+				b.Unseen++
+			}
+		}
+		if _, known := added[p.UID]; !known {
+			added[p.UID] = e.T
 		}
 	}
 	if len(bound) < b.Pods {
 		return fmt.Errorf("read the record: it has %d bindings, and %d pods were bound", len(bound), b.Pods)
 	}
 	b.Replaced = len(bound) - b.Pods
-	b.Recorded = took.Seconds() / float64(len(bound))
+	if seen := len(bound) - b.Unseen; seen > 0 {
+		b.Recorded = took.Seconds() / float64(seen)
+	}
 	return nil
 }

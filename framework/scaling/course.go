@@ -6,11 +6,10 @@ import (
 	"slices"
 )
 
-// Figure is a number of a measurement whose growth is of interest.
-type Figure[M any] struct {
-	Name string
-	Unit string
-	Of   func(M) float64
+// figure is a number of a measurement whose growth is of interest.
+type figure[M any] struct {
+	name, unit string
+	of         func(M) float64
 }
 
 // Course is a figure at each size that was measured, in the order of the measurements. A value that is not positive was not measured.
@@ -19,20 +18,17 @@ type Course struct {
 	Sizes, Values []float64
 }
 
-// Slope is the exponent with which the figure grows; see Slope.
-func (c Course) Slope() float64 { return Slope(c.Sizes, c.Values) }
-
-// Point is what a figure was at a size.
-type Point struct{ Size, Value float64 }
+// point is what a figure was at a size.
+type point struct{ size, value float64 }
 
 // points are what was measured, the smallest size first. A log-log chart has no place for other values.
-func (c Course) points() (list []Point) {
+func (c Course) points() (list []point) {
 	for i, size := range c.Sizes {
 		if v := c.Values[i]; positive(size) && positive(v) {
-			list = append(list, Point{size, v})
+			list = append(list, point{size, v})
 		}
 	}
-	slices.SortStableFunc(list, func(a, b Point) int { return cmp.Compare(a.Size, b.Size) })
+	slices.SortStableFunc(list, func(a, b point) int { return cmp.Compare(a.size, b.size) })
 	return list
 }
 
@@ -40,11 +36,11 @@ func (c Course) points() (list []Point) {
 func positive(n float64) bool { return n > 0 && !math.IsInf(n, 0) }
 
 // coursesOf are the courses of figures over measurements.
-func coursesOf[M any](all []M, size func(M) float64, figures []Figure[M]) (list []Course) {
+func coursesOf[M any](all []M, size func(M) float64, figures []figure[M]) (list []Course) {
 	for _, f := range figures {
-		c := Course{Name: f.Name, Unit: f.Unit}
+		c := Course{Name: f.name, Unit: f.unit}
 		for _, m := range all {
-			c.Sizes, c.Values = append(c.Sizes, size(m)), append(c.Values, f.Of(m))
+			c.Sizes, c.Values = append(c.Sizes, size(m)), append(c.Values, f.of(m))
 		}
 		list = append(list, c)
 	}

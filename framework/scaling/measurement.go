@@ -21,21 +21,19 @@ type Measurement struct {
 	Events       int     `json:"events"`
 	Gaps         int     `json:"gaps"` // in which a watch may have missed something, each marked in the record
 	RecordBytes  int64   `json:"recordBytes"`
-	// Of the scheduler since it was started: pods that it bound, the mean of a successful attempt, and that of the time from the queue to
-	// the binding.
+	// Of the scheduler during the run: pods that it bound, the mean of a successful attempt, and that of the time from the queue to the binding.
 	Bound          int     `json:"bound"`
 	AttemptSeconds float64 `json:"attemptSeconds"`
 	BindSeconds    float64 `json:"bindSeconds"`
 	// Resident is how much of each program of the control plane was resident after the run, in bytes.
 	Resident map[string]int64 `json:"resident,omitempty"`
-	Trouble  string           `json:"trouble,omitempty"`
 }
 
 const mib = 1 << 20
 
 // PodCourses are the figures of a cluster over the number of its pods on simulated nodes.
 func PodCourses(all []Measurement) []Course {
-	return coursesOf(all, func(m Measurement) float64 { return float64(m.Pods) }, []Figure[Measurement]{
+	return coursesOf(all, func(m Measurement) float64 { return float64(m.Pods) }, []figure[Measurement]{
 		{"memory of the run", "MiB", func(m Measurement) float64 { return float64(m.RunBytes) / mib }},
 		{"processor time of the run", "s", func(m Measurement) float64 { return m.RunCPU }},
 		{"events", "", func(m Measurement) float64 { return float64(m.Events) }},

@@ -44,7 +44,7 @@ func panelOf(size string, courses []Course) panel {
 	var sizes, values []float64
 	for _, c := range courses {
 		for _, p := range c.points() {
-			sizes, values = append(sizes, p.Size), append(values, p.Value)
+			sizes, values = append(sizes, p.size), append(values, p.value)
 		}
 	}
 	x, y := axisOf(sizes, 0, plotWidth), axisOf(values, plotHeight, 0)
@@ -71,12 +71,12 @@ func one(x, y axis) reference {
 func lineOf(size string, c Course, class int, x, y axis) line {
 	l := line{Class: class, Label: c.Name + " " + slopeText(c.Slope())}
 	for _, p := range c.points() {
-		text := fmt.Sprintf("%s at %s %s: %s", c.Name, grouped(p.Size), size, strings.TrimSpace(number(p.Value)+" "+c.Unit))
-		l.Dots = append(l.Dots, dot{x.pixel(p.Size), y.pixel(p.Value), text})
+		text := fmt.Sprintf("%s at %s %s: %s", c.Name, grouped(p.size), size, strings.TrimSpace(number(p.value)+" "+c.Unit))
+		l.Dots = append(l.Dots, dot{x.pixel(p.size), y.pixel(p.value), text})
 	}
 	pen := "M"
 	for _, p := range means(c.points()) {
-		l.end = dot{X: x.pixel(p.Size), Y: y.pixel(p.Value)}
+		l.end = dot{X: x.pixel(p.size), Y: y.pixel(p.value)}
 		l.Path += fmt.Sprintf("%s%v %v", pen, l.end.X, l.end.Y)
 		pen = "L"
 	}
@@ -84,13 +84,13 @@ func lineOf(size string, c Course, class int, x, y axis) line {
 }
 
 // means are the geometric means of the values at each size; points are sorted by size.
-func means(points []Point) (list []Point) {
+func means(points []point) (list []point) {
 	for len(points) > 0 {
 		n, sum := 0, 0.0
-		for ; n < len(points) && points[n].Size == points[0].Size; n++ {
-			sum += math.Log(points[n].Value)
+		for ; n < len(points) && points[n].size == points[0].size; n++ {
+			sum += math.Log(points[n].value)
 		}
-		list = append(list, Point{points[0].Size, math.Exp(sum / float64(n))})
+		list = append(list, point{points[0].size, math.Exp(sum / float64(n))})
 		points = points[n:]
 	}
 	return list

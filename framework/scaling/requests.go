@@ -3,7 +3,6 @@ package scaling
 import (
 	"cmp"
 	"slices"
-	"strconv"
 	"time"
 )
 
@@ -23,7 +22,7 @@ type Requests struct {
 
 // RequestCourses are the figures of a record over the number of its requests.
 func RequestCourses(all []Requests) []Course {
-	return coursesOf(all, func(r Requests) float64 { return float64(r.Requests) }, []Figure[Requests]{
+	return coursesOf(all, func(r Requests) float64 { return float64(r.Requests) }, []figure[Requests]{
 		{"processor time to judge", "s", func(r Requests) float64 { return r.JudgeCPU }},
 		{"memory to judge", "MiB", func(r Requests) float64 { return float64(r.JudgeBytes) / mib }},
 		{"processor time to report", "s", func(r Requests) float64 { return r.ReportCPU }},
@@ -38,7 +37,7 @@ func RequestTable(all []Requests) string {
 	all = slices.SortedStableFunc(slices.Values(all), func(a, b Requests) int { return cmp.Compare(a.Requests, b.Requests) })
 	rows := make([][]string, len(all))
 	for i, r := range all {
-		rows[i] = []string{strconv.Itoa(r.Requests), cmp.Or(r.Outcome, "none")}
+		rows[i] = []string{grouped(float64(r.Requests)), cmp.Or(r.Outcome, "none")}
 	}
 	return table([]string{"requests", "verdict"}, rows, []string{"slope over requests", ""}, RequestCourses(all))
 }

@@ -24,7 +24,7 @@ func TestSlope(t *testing.T) {
 		"negative":           {[]float64{1, 10, 100}, []float64{1, -5, 100}, 1},
 		"of several at once": {[]float64{1, 1, 10, 10}, []float64{1, 1, 10, 10}, 1},
 	} {
-		if got := Slope(test.sizes, test.costs); math.Abs(got-test.want) > 1e-9 || math.IsNaN(got) != math.IsNaN(test.want) {
+		if got := (Course{Sizes: test.sizes, Values: test.costs}).Slope(); math.Abs(got-test.want) > 1e-9 || math.IsNaN(got) != math.IsNaN(test.want) {
 			t.Errorf("%s: %v, want %v", name, got, test.want)
 		}
 	}
@@ -85,7 +85,7 @@ func TestPodTable(t *testing.T) {
 	})
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	for i, want := range map[int]string{
-		2: "| 50 | 1000 | none | 0 | 100 | – | 5000 |", 3: "| 500 | 10000 | held | 1 | 1000 | – | 50000 |", 4: "|  | slope over pods |  |  | 1.00 | – | 1.00 |",
+		2: "| 50 | 1,000 | none | 0 | 100 | – | 5,000 |", 3: "| 500 | 10,000 | held | 1 | 1,000 | – | 50,000 |", 4: "|  | slope over pods |  |  | 1.00 | – | 1.00 |",
 	} {
 		if !strings.HasPrefix(lines[i], want) {
 			t.Errorf("line %d is %q, want %q first", i, lines[i], want)

@@ -16,7 +16,7 @@ func PodTable(all []Measurement) string {
 	})
 	rows := make([][]string, len(all))
 	for i, m := range all {
-		rows[i] = []string{strconv.Itoa(m.Nodes), strconv.Itoa(m.Pods), cmp.Or(m.Outcome, "none"), strconv.Itoa(m.Gaps)}
+		rows[i] = []string{grouped(float64(m.Nodes)), grouped(float64(m.Pods)), cmp.Or(m.Outcome, "none"), strconv.Itoa(m.Gaps)}
 	}
 	return table([]string{"nodes", "pods", "verdict", "gaps"}, rows, []string{"", "slope over pods", "", ""}, PodCourses(all))
 }
@@ -64,7 +64,7 @@ func number(n float64) string {
 	case n == 0:
 		return "–"
 	case n >= 100:
-		return fmt.Sprintf("%.0f", n)
+		return grouped(n)
 	}
 	return fmt.Sprintf("%.3g", n)
 }

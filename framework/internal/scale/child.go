@@ -22,15 +22,21 @@ type used struct {
 	memory    int64 // the most that was resident, in bytes; 0: not known
 }
 
-// child runs the harness and waits for it. What it prints goes to standard error.
+// endLimit bounds how long the harness may take to undo what it did, after an interrupt.
+const endLimit = 20 * time.Minute
+
+// child runs the harness and waits for it. What it prints goes to standard error. If ctx ends, the harness is interrupted, as by Ctrl-C.
 func child(ctx context.Context, args ...string) (used, error) {
-	return process(ctx, exec.CommandContext(ctx, harness, args...))
+	cmd := exec.CommandContext(ctx, harness, args...)
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = endLimit
+	return process(ctx, cmd)
 }
 
 // process runs a command and waits for it.
 //
-// Linux counts what was resident in this process when it made the other as a peak of the other, too. What is below that peak is read while the
-// other runs.
+// Linux counts this process's resident memory at the fork as part of the child's peak. A smaller peak of the child is therefore read while the
+// child runs.
 func process(ctx context.Context, cmd *exec.Cmd) (u used, err error) {
 	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
 	defer func() {

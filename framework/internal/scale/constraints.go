@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -11,11 +10,12 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 
+	"github.com/holdfast-ha/holdfast/framework/prose"
 	"github.com/holdfast-ha/holdfast/framework/provider"
 	"github.com/holdfast-ha/holdfast/framework/scaling"
+	"github.com/holdfast-ha/holdfast/framework/stats"
 	"github.com/holdfast-ha/holdfast/reports/catalogue"
 )
 
@@ -51,6 +51,7 @@ func constraints(ctx context.Context, args []string, out io.Writer) (err error) 
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(records)) }()
 	found := map[string][]scaling.Binding{}
+	gaps, unseen := 0, 0
 	all := scaling.Constraints()
 	for round := range *rounds {
 		for _, i := range random.Perm(len(all)) {
@@ -59,11 +60,15 @@ func constraints(ctx context.Context, args []string, out io.Writer) (err error) 
 				return err
 			}
 			found[b.Constraint] = append(found[b.Constraint], b)
+			gaps, unseen = gaps+b.Gaps, unseen+b.Unseen
 			_, _ = fmt.Fprintf(os.Stderr, "round %d: %s: processor time %s a pod, algorithm %s, attempt %s, sli %s, record %s, %d gaps, %d pods replaced\n", round+1, b.Constraint, ms(b.Scheduler.CPUPerPod()), ms(b.Scheduler.Algorithm.Mean()),
 				ms(b.Scheduler.Attempt.Mean()), ms(b.Scheduler.SLI.Mean()), ms(b.Recorded), b.Gaps, b.Replaced)
 		}
 	}
-	seen := fmt.Sprintf("%d pods in %d rounds, each in another order. Medians, their ratio to none, and the range of the rounds. An attempt includes the writes to the API server.\n\n%s", *pods, *rounds, comparison(all, found))
+	seen := fmt.Sprintf("%d pods in %d rounds, each in another order. Medians, their ratio to none, and the range of the rounds. An attempt includes the writes "+
+		"to the API server. The records have %s, and %s had a node when first seen; these are not counted as seen to bound. "+
+		"Pods of none and anti-affinity have no controller, and come more slowly, so that they wait less.\n\n%s",
+		*pods, *rounds, prose.Count(gaps, "gap"), prose.Count(unseen, "pod"), comparison(all, found))
 	if _, err := io.WriteString(out, seen); err != nil || *findings == "" {
 		return err
 	}
@@ -99,7 +104,7 @@ func comparison(all []scaling.Constraint, found map[string][]scaling.Binding) st
 	for _, c := range all {
 		text += "| " + c.Name + " |"
 		for _, f := range figures {
-			now, none := median(found[c.Name], f.of), median(found[all[0].Name], f.of)
+			now, none := medianOf(found[c.Name], f.of), medianOf(found[all[0].Name], f.of)
 			least, most := bounds(found[c.Name], f.of)
 			text += fmt.Sprintf(" %s (%.2f x; %s to %s) |", ms(now), now/none, ms(least), ms(most))
 		}
@@ -108,16 +113,12 @@ func comparison(all []scaling.Constraint, found map[string][]scaling.Binding) st
 	return text
 }
 
-func median(rounds []scaling.Binding, of func(scaling.Binding) float64) float64 {
+func medianOf(rounds []scaling.Binding, of func(scaling.Binding) float64) float64 {
 	values := make([]float64, len(rounds))
 	for i, b := range rounds {
 		values[i] = of(b)
 	}
-	slices.SortFunc(values, cmp.Compare[float64])
-	if n := len(values); n%2 == 0 {
-		return (values[n/2-1] + values[n/2]) / 2
-	}
-	return values[len(values)/2]
+	return stats.Median(values)
 }
 
 // bounds are the least and the most of the rounds.

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/holdfast-ha/holdfast/framework/internal/errtest"
 	"github.com/holdfast-ha/holdfast/framework/scaling"
 )
 
@@ -28,8 +30,10 @@ func TestComparison(t *testing.T) {
 
 func TestConstraintsRefuses(t *testing.T) {
 	for _, args := range [][]string{{}, {"a", "b"}, {"--pods", "0", "a"}, {"--rounds", "0", "a"}, {"--colour", "a"}} {
-		if err := constraints(t.Context(), args, &strings.Builder{}); err == nil {
-			t.Errorf("%q was accepted", args)
+		want := "want the name of one cluster, and at least one pod and one round"
+		if slices.Contains(args, "--colour") {
+			want = "flag provided but not defined: -colour"
 		}
+		errtest.Check(t, constraints(t.Context(), args, &strings.Builder{}), want)
 	}
 }

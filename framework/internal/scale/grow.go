@@ -10,16 +10,18 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/holdfast-ha/holdfast/clusters/kwok"
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/workloads"
 )
 
-// grow writes a record that is as a given one of a scenario with simulated nodes, with so many times its simulated nodes and its filling pods.
-// Judging it costs what judging a record of such a cluster costs, on a machine that is too small for the cluster. Events that are added come
-// between the original and the next one, so that each is a moment of its own.
+// grow copies the record of a scenario with simulated nodes, and multiplies the simulated nodes and the filling pods. Judging it costs what
+// judging a record of such a cluster costs, on a machine that is too small for the cluster. Events that are added come between the original and
+// the next one, so that each is a moment of its own.
 func grow(args []string) error {
 	if len(args) != 4 {
 		return errors.New("want the folder of a scenario's record, by how much its nodes and its pods are to grow, and a new folder")
@@ -99,6 +101,14 @@ func (g *grower) run(lines [][]byte) error {
 				next = after.T
 			}
 		}
+		if e.Header != nil {
+			e.Header.Cluster.SimulatedNodes *= g.nodes
+			header, err := json.Marshal(e)
+			if err != nil {
+				return err
+			}
+			line = slices.Concat(header, []byte("\n"))
+		}
 		if err := g.write(line); err != nil {
 			return err
 		}
@@ -139,19 +149,17 @@ func (g *grower) times(e history.Event) int {
 	switch {
 	case e.Node != nil && kwok.IsNode(e.Node.Name):
 		return g.nodes
-	case e.Pod != nil && strings.HasPrefix(e.Pod.Name, fillPrefix), e.Workload != nil && strings.HasPrefix(e.Workload.Name, fillPrefix):
+	case e.Pod != nil && workloads.IsFill(e.Pod.Name), e.Workload != nil && workloads.IsFill(e.Workload.Name):
 		return g.pods
 	}
 	return 1
 }
 
-const fillPrefix = "fill-"
-
 // copied is the k-th copy of an event, about objects of its own.
 func (g *grower) copied(e history.Event, k int, at history.Offset) history.Event {
 	e.T = at
 	renamed := func(text string) string {
-		return strings.Replace(text, fillPrefix, fmt.Sprintf("%s%d-", fillPrefix, k), 1)
+		return strings.Replace(text, "fill-", fmt.Sprintf("fill-%d-", k), 1)
 	}
 	labels := func(all map[string]string, change func(string) string) map[string]string {
 		out := make(map[string]string, len(all))

@@ -21,7 +21,7 @@ import (
 const requestsFile = "framework/scaling/requests.jsonl"
 
 // requests measures what judging and reporting records of so many requests costs, appends each measurement to a file, and prints the table of
-// the file. Without counts it only prints the table. A count that fails, or whose record does not fit, does not take the others away.
+// the file. Without counts it prints only the table, and writes the chart. A count that fails, or whose record does not fit, does not take the others away.
 func requests(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("requests", flag.ContinueOnError)
 	file := flags.String("file", requestsFile, "where measurements are appended; the chart is written beside it")

@@ -14,7 +14,6 @@ import (
 
 	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/provider"
 	"github.com/holdfast-ha/holdfast/framework/scaling"
 )
@@ -23,9 +22,10 @@ import (
 func size(ctx context.Context, args []string, out io.Writer) (err error) {
 	flags := flag.NewFlagSet("size", flag.ContinueOnError)
 	scenario := flags.String("scenario", "scale/rollout", "what to run")
-	timings := flags.String("timings", "lab", "lab or stock: with more than 500 nodes lab's leases are more than two cores can write")
+	timings := flags.String("timings", "lab", "lab or stock")
 	file := flags.String("file", measuredFile, "where measurements are appended")
 	cluster := flags.String("cluster", "", "a cluster that is there already, and stays")
+	dir := flags.String("artifacts", "", "an existing folder for the run, which stays; by default the run is removed")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -42,7 +42,7 @@ func size(ctx context.Context, args []string, out io.Writer) (err error) {
 	name := *cluster
 	if name == "" {
 		name = "scale-" + flags.Arg(0)
-		if _, err := child(ctx, "up", name, "--zones", "a", "--workers-per-zone", "2", "--simulated-nodes", flags.Arg(0), "--timings", *timings); err != nil {
+		if _, err := child(ctx, "up", name, "--for", *scenario, "--simulated-nodes", flags.Arg(0), "--timings", *timings); err != nil {
 			return err
 		}
 		defer func() {
@@ -50,44 +50,53 @@ func size(ctx context.Context, args []string, out io.Writer) (err error) {
 			err = errors.Join(err, gone)
 		}()
 	}
-	dir, err := os.MkdirTemp("", "scale-*")
+	if *dir == "" {
+		if *dir, err = os.MkdirTemp("", "scale-*"); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, os.RemoveAll(*dir)) }()
+	}
+	node, err := controlPlane(ctx, name)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	ran, runErr := child(ctx, "run", *scenario, "--cluster", name, "--simulated-nodes", flags.Arg(0), "--simulated-pods", flags.Arg(1),
-		"--timings", *timings, "--artifacts", dir)
+	before, err := scaling.AskScheduler(ctx, node)
+	if err != nil {
+		return err
+	}
+	ran, err := child(ctx, "run", *scenario, "--cluster", name, "--simulated-nodes", flags.Arg(0), "--simulated-pods", flags.Arg(1),
+		"--timings", *timings, "--artifacts", *dir)
+	if m.Outcome, err = outcomeOf(err); err != nil {
+		return err
+	}
 	m.RunSeconds, m.RunCPU, m.RunBytes = ran.wall.Seconds(), ran.cpu.Seconds(), ran.memory
-	if runErr != nil {
-		m.Trouble = runErr.Error()
+	after, err := scaling.AskScheduler(ctx, node)
+	if err != nil {
+		return err
 	}
-	if err := ofCluster(ctx, &m, name); err != nil {
-		m.Trouble = strings.TrimSpace(m.Trouble + " " + err.Error())
+	bound := after.Less(before)
+	m.Bound, m.AttemptSeconds, m.BindSeconds = int(bound.SLI.Count), bound.Attempt.Mean(), bound.SLI.Mean()
+	if m.Resident, err = residentOf(ctx, node); err != nil {
+		return err
 	}
-	if err := ofRecord(ctx, &m, filepath.Join(dir, "last-attempt")); err != nil {
-		m.Trouble = strings.TrimSpace(m.Trouble + " " + err.Error())
+	if err := ofRecord(ctx, &m, filepath.Join(*dir, "last-attempt", filepath.FromSlash(*scenario))); err != nil {
+		return err
 	}
 	m.At = time.Now().UTC()
 	return appendTo(*file, m, out)
 }
 
-// ofCluster measures the control plane.
-func ofCluster(ctx context.Context, m *scaling.Measurement, name string) error {
+// controlPlane is the node with the control plane of a cluster.
+func controlPlane(ctx context.Context, name string) (clusters.Node, error) {
 	p, err := provider.Kind(ctx, os.Stderr, func(string) {})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	c, err := p.Open(ctx, name)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	s, err := scaling.AskScheduler(ctx, c.Nodes()[0])
-	if err != nil {
-		return err
-	}
-	m.Bound, m.AttemptSeconds, m.BindSeconds = int(s.SLI.Count), s.Attempt.Mean(), s.SLI.Mean()
-	m.Resident, err = residentOf(ctx, c.Nodes()[0])
-	return err
+	return c.Nodes()[0], nil
 }
 
 // residentOf is how much of each program of the control plane is resident, in bytes.
@@ -107,23 +116,15 @@ func residentOf(ctx context.Context, on clusters.Node) (map[string]int64, error)
 	return all, nil
 }
 
-// ofRecord measures the record, and what it takes to judge it again.
-func ofRecord(ctx context.Context, m *scaling.Measurement, run string) error {
-	file, err := runfolder.ReadFile(run)
-	if err != nil {
-		return err
-	}
-	for _, s := range file.Scenarios {
-		m.Outcome = s.Outcome
-	}
-	record := filepath.Join(run, filepath.FromSlash(m.Scenario))
+// ofRecord measures a record, and what it takes to judge it again.
+func ofRecord(ctx context.Context, m *scaling.Measurement, record string) (err error) {
 	if m.RecordBytes, err = sizeOf(record); err != nil {
 		return err
 	}
 	judged, err := child(ctx, "judge", record)
 	m.JudgeSeconds, m.JudgeCPU, m.JudgeBytes = judged.wall.Seconds(), judged.cpu.Seconds(), judged.memory
-	if _, err := outcomeOf(err); err != nil {
-		return err
+	if again, err := outcomeOf(err); err != nil || again != m.Outcome {
+		return errors.Join(err, fmt.Errorf("the run was %s, and its record is judged %s", m.Outcome, again))
 	}
 	recorded, err := history.Open(record)
 	if err != nil {
