@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Fetches what earlier nights of this branch have kept as ARTIFACT, the newest hundred, each into a folder of its own below INTO. That no
-# night was kept yet is no failure. A night that was kept and cannot be fetched is one.
+# Fetches what earlier nights of this branch have kept as ARTIFACT, the newest hundred, each into a folder of its own below INTO. It is
+# no failure if no night was kept yet. A night that was kept and cannot be fetched is a failure.
 set -euo pipefail
 
 # Artifacts of a fork's pull request, and of an earlier attempt of this run, do not count.

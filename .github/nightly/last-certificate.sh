@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Fetches the newest certificate called ARTIFACT that a night of this branch was content with into the folder INTO. That there is
-# none yet is told (found=false), and is no failure; that it cannot be had is one.
+# Fetches the newest certificate called ARTIFACT that a night of this branch was content with into the folder INTO. If no night has kept
+# one yet, it writes found=false. A certificate that was kept and cannot be fetched is a failure.
 set -euo pipefail
 
-# What a fork's pull request has uploaded is none of ours, nor is what an earlier attempt of this run has.
+# Artifacts of a fork's pull request, and of an earlier attempt of this run, do not count.
 newest='[.artifacts[]
   | select(.expired | not)
   | select(.workflow_run.head_branch == env.GITHUB_REF_NAME and .workflow_run.head_repository_id == .workflow_run.repository_id)

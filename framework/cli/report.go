@@ -25,7 +25,7 @@ func reportCommand() *cobra.Command {
 	var page string
 	var all bool
 	cmd := &cobra.Command{
-		Use:   "report RUN [RUN ...]",
+		Use:   "report [RUN ...]",
 		Short: "Write the reports of a stored run again: HTML, Markdown, JSON, JUnit",
 		Long: `report writes report.html, report.md, report.json and junit.xml into a run's folder, from what the run recorded.
 
