@@ -18,8 +18,8 @@ const freshFor = time.Second
 
 // pulse is what the API server says of a simulated node.
 type pulse struct {
-	kept  bool // kwok is asked to keep its lease
-	ready bool // and takes pods
+	kept  bool      // kwok is asked to keep its lease
+	ready bool      // and takes pods
 	lease time.Time // its last renewal, by the clock of this machine, which is kwok's
 }
 
