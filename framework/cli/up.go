@@ -94,7 +94,7 @@ func up(cmd *cobra.Command, from, name string, spec clusters.Spec, warm bool) er
 	})
 	c, err := p.Create(cmd.Context(), name, spec)
 	if err == nil {
-		err = keep(cmd.Context(), p, c, warm)
+		err = keepNew(cmd.Context(), p, c, warm)
 	}
 	if !errors.Is(err, clusters.ErrLeft) {
 		made()
@@ -121,8 +121,8 @@ func up(cmd *cobra.Command, from, name string, spec clusters.Spec, warm bool) er
 // keepLimit bounds the removal of a cluster that could not be kept. The provider itself has a limit of three minutes.
 const keepLimit = 5 * time.Minute
 
-// keep lets a new cluster outlive this process. If that fails, or ctx ends, it removes the cluster.
-func keep(ctx context.Context, p provider.Provider, c clusters.Cluster, warm bool) (err error) {
+// keepNew lets a new cluster outlive this process. If that fails, or ctx ends, it removes the cluster.
+func keepNew(ctx context.Context, p provider.Provider, c clusters.Cluster, warm bool) (err error) {
 	defer func() {
 		if err == nil {
 			return

@@ -43,7 +43,7 @@ func TestAClusterThatCannotBeKeptIsRemoved(t *testing.T) {
 			ctx, interrupt := context.WithCancel(t.Context())
 			interrupt()
 			c := &fresh{Cluster: clustertest.New("demo", clusters.Spec{Zones: []string{"a"}}), keeps: test.keeps, goes: test.goes}
-			err := keep(ctx, provider.Provider{}, c, test.warm)
+			err := keepNew(ctx, provider.Provider{}, c, test.warm)
 			errtest.Check(t, err, test.want)
 			if c.deleted != test.deleted || errors.Is(err, clusters.ErrLeft) != (test.goes != nil) {
 				t.Errorf("deleted: %t, %v", c.deleted, err)
