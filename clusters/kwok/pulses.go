@@ -19,7 +19,7 @@ const freshFor = time.Second
 // pulse is what the API server says of a simulated node.
 type pulse struct {
 	kept  bool      // kwok is asked to keep its lease
-	ready bool      // and takes pods
+	ready bool      // see takesPods
 	lease time.Time // its last renewal, by the clock of this machine, which is kwok's
 }
 

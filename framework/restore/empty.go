@@ -17,14 +17,14 @@ import (
 // emptyLimit bounds EmptyNamespace. Measured on two cores: 8 s.
 const emptyLimit = 2 * time.Minute
 
-// Each pod beyond manyPods, which only simulated nodes have, adds perPod to emptyLimit. Measured on two cores with 5,000 nodes: 3 ms.
+// Each pod beyond manyPods, which only simulated nodes have, adds perPod to emptyLimit. Measured on two cores with 5,000 nodes: 3 to 17 ms.
 const (
 	manyPods = 500
 	perPod   = 100 * time.Millisecond
 )
 
-// atOnce is the number of pods that one request deletes: two cores delete them in 15 s, and the API server ends a request after a minute.
-const atOnce = 5000
+// atOnce is the number of pods that one request deletes: two cores delete them in 6 to 34 s, and the API server ends a request after a minute.
+const atOnce = 2000
 
 // EmptyNamespace deletes a namespace and returns when its pods and Services are gone: the next scenario may need their CPU
 // and node ports. It does not wait for the namespace itself, which Kubernetes keeps for at least 5 s. It deletes only the

@@ -177,7 +177,7 @@ func (a *attempt) clear(ctx context.Context, env *environment.Environment, out r
 	a.group.clearLater(env.Clear)
 }
 
-// clearPerPod is the time that each pod on simulated nodes adds to cleanLimit. Measured on two cores with 5,000 nodes: 3 ms.
+// clearPerPod is the time that each pod on simulated nodes adds to cleanLimit. Measured on two cores with 5,000 nodes: 3 to 17 ms.
 const clearPerPod = 100 * time.Millisecond
 
 // clearLimit bounds the removal of a scenario from its cluster.

@@ -161,7 +161,7 @@ func bindAll(ctx context.Context, client kubernetes.Interface, how Constraint, p
 	})
 }
 
-// creators is how many pods are created at the same time, so that they wait for the scheduler as those of a ReplicaSet do.
+// creators is how many pods are created at the same time. Those of a ReplicaSet come faster, and wait longer for the scheduler.
 const creators = 8
 
 // createBare creates pods from a template, without a controller.
