@@ -37,8 +37,9 @@ func (env *Environment) fill(ctx context.Context) error {
 		return err
 	}
 	what := fmt.Sprintf("%d pods on simulated nodes to be ready", fill.Pods)
+	limit := deployLimit + time.Duration(fill.Pods)*fillPerPod
 	created, told := 0, 0
-	err = poll.Until(ctx, what, deployLimit+time.Duration(fill.Pods)*fillPerPod, func(ctx context.Context) (bool, string, error) {
+	err = poll.Until(ctx, what, limit, func(ctx context.Context) (bool, string, error) {
 		ready, err := env.filled(ctx)
 		if err != nil {
 			return false, "", err
@@ -60,7 +61,7 @@ func (env *Environment) fill(ctx context.Context) error {
 		return err
 	}
 	env.Now(history.Deploy, "the control plane reports what it did")
-	return env.reported(ctx, fill)
+	return env.reported(ctx, limit)
 }
 
 // quietFor is how long no Event comes once the control plane has caught up.
@@ -68,10 +69,9 @@ const quietFor = 5 * time.Second
 
 // reported waits until the Events about the pods of a fill have come: the scheduler and the controller manager are minutes behind with them, and
 // meanwhile the API server is so busy that watches are late.
-func (env *Environment) reported(ctx context.Context, fill workloads.Fill) error {
+func (env *Environment) reported(ctx context.Context, limit time.Duration) error {
 	seen, since := int64(-1), time.Now()
-	what := fmt.Sprintf("the Events about %d pods on simulated nodes to have come", fill.Pods)
-	return poll.Until(ctx, what, deployLimit+time.Duration(fill.Pods)*fillPerPod, func(ctx context.Context) (bool, string, error) {
+	return poll.Until(ctx, "the Events about the pods on simulated nodes to have come", limit, func(ctx context.Context) (bool, string, error) {
 		some, err := env.client.CoreV1().Events(env.namespace).List(ctx, metav1.ListOptions{Limit: 1})
 		if err != nil {
 			return false, "", err
