@@ -28,6 +28,7 @@ type State struct {
 
 	chosen  map[string]*chosen.Set[Pod] // by what PodsOf was asked for
 	changes Changes                     // without those of pods
+	changed []string                    // the names of the nodes that changed, in order; one that changed twice is here twice
 }
 
 // Changes is how often the things have changed that a judgement of a workload depends on. While it stays the same, so does the judgement.
@@ -53,6 +54,10 @@ func NewState() *State {
 
 // NodeChanges counts the changes of all nodes.
 func (s *State) NodeChanges() int { return s.changes.Nodes }
+
+// NodesChanged returns the names of the nodes that have changed since NodeChanges returned a number, in order. A node that changed twice is
+// in it twice, and one that no longer exists is in it too.
+func (s *State) NodesChanged(since int) []string { return s.changed[since:] }
 
 // StateAt returns the state after all events up to and including t.
 func (r Run) StateAt(t Offset) *State {
@@ -81,6 +86,7 @@ func (s *State) Apply(e Event) {
 		}
 	case e.Node != nil:
 		s.changes.Nodes++
+		s.changed = append(s.changed, e.Node.Name)
 		set(s.Nodes, e.Node.Name, *e.Node, e.Node.Change)
 	case e.Workload != nil:
 		s.changes.Workloads++

@@ -75,9 +75,7 @@ func FollowDistribution(f *evidence.Run, key history.Key, topology string, waiti
 	placer := placer{topology: topology}
 	evidence.Moments(f.Record, func(at history.Offset, s *history.State) {
 		w := s.Workloads[key]
-		if placer.look(s, w) { // otherwise no node became schedulable or unschedulable
-			noteTaken(s, w, topology, usable, taken)
-		}
+		noteTaken(s, w, topology, placer.look(s, w), usable, taken)
 		if at < from || at >= to {
 			return
 		}
@@ -110,15 +108,17 @@ func (l *Distributions) Last() *Distribution {
 	return nil
 }
 
-// noteTaken notes the nodes that become unschedulable.
-func noteTaken(s *history.State, w history.Workload, topology string, usable map[string]bool, taken map[string]string) {
-	for name := range usable {
-		if _, there := s.Nodes[name]; !there {
-			delete(usable, name)
-			taken[name] = "deleted"
+// noteTaken notes which of the nodes that have changed became unschedulable.
+func noteTaken(s *history.State, w history.Workload, topology string, changed []string, usable map[string]bool, taken map[string]string) {
+	for _, name := range changed {
+		n, there := s.Nodes[name]
+		if !there {
+			if _, was := usable[name]; was {
+				delete(usable, name)
+				taken[name] = "deleted"
+			}
+			continue
 		}
-	}
-	for name, n := range s.Nodes {
 		if _, may := domainOf(n, w.NodeSelector, topology); !may {
 			continue
 		}

@@ -7,8 +7,8 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
-// placer counts pods by domain. It looks at all nodes only when one of them has changed: it is asked after each event, and a cluster with
-// many nodes has many events.
+// placer counts pods by domain. It looks at all nodes once, and later at those that have changed: it is asked after each event, and a cluster
+// with many nodes has many events.
 type placer struct {
 	topology string
 
@@ -16,9 +16,9 @@ type placer struct {
 	changes  int               // of the nodes
 	selector map[string]string // the workload's node selector
 	domains  map[string]string // of the nodes that the selector matches and that are in a domain
-	open     map[string]bool   // the domains with a node that takes new pods
-	closed   map[string]string // nodes that take none, and why
-	names    []string          // of closed, sorted
+	open     map[string]int    // by domain: its nodes that take new pods
+	closed   map[string]string // nodes in a domain that take none, and why
+	names    []string          // of closed, without the tainted ones, sorted
 }
 
 // Place counts a workload's pods by domain.
@@ -27,28 +27,64 @@ func Place(s *history.State, w history.Workload, pods []history.Pod, topology st
 	return p.place(s, w, pods)
 }
 
-// look looks at the nodes if they have changed, and reports whether it did.
-func (p *placer) look(s *history.State, w history.Workload) bool {
-	changes := s.NodeChanges()
-	if p.known == s && p.changes == changes && maps.Equal(p.selector, w.NodeSelector) {
-		return false
+// look looks at the nodes that have changed, and returns their names: at all nodes the first time, and when the workload chooses others.
+func (p *placer) look(s *history.State, w history.Workload) (changed []string) {
+	since, changes := p.changes, s.NodeChanges()
+	if p.known != s {
+		since = 0
 	}
-	p.known, p.changes, p.selector = s, changes, w.NodeSelector
-	p.domains, p.open, p.closed = make(map[string]string, len(s.Nodes)), make(map[string]bool), make(map[string]string)
-	for name, n := range s.Nodes {
-		domain, may := domainOf(n, w.NodeSelector, p.topology)
-		if !may {
-			continue
-		}
-		p.domains[name] = domain
-		if why := closed(n); why != "" {
-			p.closed[name] = why
-			continue
-		}
-		p.open[domain] = true
+	changed = s.NodesChanged(since)
+	if p.known != s || !maps.Equal(p.selector, w.NodeSelector) {
+		p.known, p.selector, p.names = s, w.NodeSelector, nil
+		p.domains, p.open, p.closed = make(map[string]string, len(s.Nodes)), make(map[string]int), make(map[string]string)
+		changed = slices.AppendSeq(slices.Clone(changed), maps.Keys(s.Nodes))
 	}
-	p.names = slices.Sorted(maps.Keys(p.closed))
-	return true
+	p.changes = changes
+	for _, name := range changed {
+		p.forget(name)
+		if n, there := s.Nodes[name]; there {
+			p.learn(n)
+		}
+	}
+	return changed
+}
+
+// forget takes a node out of what is known.
+func (p *placer) forget(name string) {
+	domain, counts := p.domains[name]
+	if !counts {
+		return
+	}
+	delete(p.domains, name)
+	if _, shut := p.closed[name]; shut {
+		delete(p.closed, name)
+		if i, found := slices.BinarySearch(p.names, name); found {
+			p.names = slices.Delete(p.names, i, i+1)
+		}
+		return
+	}
+	if p.open[domain]--; p.open[domain] == 0 {
+		delete(p.open, domain)
+	}
+}
+
+// learn adds a node that is not known.
+func (p *placer) learn(n history.Node) {
+	domain, may := domainOf(n, p.selector, p.topology)
+	if !may {
+		return
+	}
+	p.domains[n.Name] = domain
+	why := closed(n)
+	if why == "" {
+		p.open[domain]++
+		return
+	}
+	p.closed[n.Name] = why
+	if why != "tainted" { // such as the control plane, which is always tainted
+		i, _ := slices.BinarySearch(p.names, n.Name)
+		p.names = slices.Insert(p.names, i, n.Name)
+	}
 }
 
 // place counts a workload's pods by domain.
@@ -70,8 +106,8 @@ func (p *placer) place(s *history.State, w history.Workload, pods []history.Pod)
 	}
 	d.revisions = slices.Sorted(maps.Keys(revisions))
 	for _, name := range p.names {
-		if why := p.closed[name]; !on[name] && why != "tainted" { // such as the control plane, which is always tainted
-			d.excluded = append(d.excluded, name+" ("+why+")")
+		if !on[name] {
+			d.excluded = append(d.excluded, name+" ("+p.closed[name]+")")
 		}
 	}
 	return d

@@ -1,7 +1,10 @@
 package spread
 
 import (
+	"fmt"
 	"maps"
+	"math/rand/v2"
+	"reflect"
 	"testing"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
@@ -34,4 +37,51 @@ func TestSimulatedZones(t *testing.T) {
 			t.Errorf("%s: %v and %d outside, want %v", name, got.Counts, got.Outside, tt.want)
 		}
 	}
+}
+
+// A placer that follows the changes of nodes counts like one that looks at all nodes now, also when the workload chooses other nodes, and
+// when it is asked after several changes at once.
+func TestPlacerFollows(t *testing.T) {
+	for seed := range uint64(50) {
+		random := rand.New(rand.NewPCG(seed, 7))
+		state, follows := history.NewState(), placer{topology: "zone"}
+		w := history.Workload{Replicas: 4}
+		for step := range 400 {
+			state.Apply(history.Event{Node: randomNode(random)})
+			if random.IntN(20) == 0 {
+				w.NodeSelector = map[string]string{"pool": string(rune('a' + random.IntN(2)))}
+			}
+			if random.IntN(3) == 0 {
+				continue
+			}
+			var pods []history.Pod
+			for i := range w.Replicas {
+				pods = append(pods, history.Pod{Name: fmt.Sprint(i), Node: nodeName(random)})
+			}
+			got, want := follows.place(state, w, pods), Place(state, w, pods, "zone")
+			if !reflect.DeepEqual(got, want) {
+				t.Fatalf("seed %d, step %d: %s, and without what was known before: %s", seed, step, got, want)
+			}
+		}
+	}
+}
+
+func nodeName(random *rand.Rand) string { return fmt.Sprintf("w%d", random.IntN(9)) }
+
+func randomNode(random *rand.Rand) *history.Node {
+	n := &history.Node{Name: nodeName(random), Ready: "True", Labels: map[string]string{"pool": string(rune('a' + random.IntN(2)))}}
+	if random.IntN(6) > 0 {
+		n.Labels["zone"] = string(rune('a' + random.IntN(4)))
+	}
+	switch random.IntN(8) {
+	case 0:
+		n.Ready = "Unknown"
+	case 1:
+		n.Unschedulable = true
+	case 2:
+		n.Taints = []string{"gpu=yes:NoSchedule"}
+	case 3:
+		n.Change = history.Deleted
+	}
+	return n
 }
