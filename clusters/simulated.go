@@ -14,11 +14,13 @@ func SimulatedZones() []string { return []string{"sim-a", "sim-b", "sim-c"} }
 // node, and 30 on average at 150,000 pods on 5,000 nodes; a workload without a spread may put more on one.
 const PodsPerSimulatedNode = 250
 
-// EvictionsPerSecond is the rate at which the nodes of a lost zone lose their pods: --node-eviction-rate of kube-controller-manager where there are
-// simulated nodes. By default it is one node every ten seconds, and the last of 1,000 nodes would lose its pods after three hours.
+// EvictionsPerSecond is the number of nodes of a lost zone that lose their pods each second: --node-eviction-rate of kube-controller-manager where
+// there are simulated nodes. By default it is one node every ten seconds, and the last of 1,000 nodes would lose its pods after three hours. The
+// rate grows with the cluster up to ten, so that one of three zones is empty after 17 s, or later with more than 500 nodes. Ten nodes of ten pods
+// each were seen to be more than two cores replace in a second, and requests were late.
 //
 // Source: https://kubernetes.io/docs/concepts/architecture/nodes/#rate-limits-on-eviction
-const EvictionsPerSecond = 10
+func EvictionsPerSecond(simulatedNodes int) int { return min(max(1, simulatedNodes/50), 10) }
 
 // gracePerSimulatedNode is how long a node without heartbeats stays Ready for each simulated node of its cluster. A lease is renewed after
 // two fifths of that time, so that the leases of any number of nodes are 50 writes a second. On two cores an API server was seen to take 75,

@@ -127,15 +127,15 @@ func apiServerArgs(spec clusters.Spec) []arg {
 // With its default limit of 20 requests per second that takes 5 s at every start. Until then it does not sign the cluster-info ConfigMap,
 // which a joining node must read, and kubeadm checks for the signature only every 5 s.
 //
-// Where there are simulated nodes, the limit must not be what slows down the creation of their pods. The rate at which
-// lost nodes are evicted is EvictionsPerSecond.
+// Where there are simulated nodes, the limit must not be what slows down the creation of their pods. The rate at which lost nodes lose their
+// pods is clusters.EvictionsPerSecond.
 func controllerManagerArgs(spec clusters.Spec) []arg {
 	timings := spec.Timings()
 	args := []arg{
 		{"node-monitor-period", timings.NodeMonitorPeriod.String()}, {"node-monitor-grace-period", timings.NodeMonitorGrace.String()},
 	}
 	if spec.SimulatedNodes > 0 {
-		args = append(args, arg{"kube-api-qps", "1000"}, arg{"kube-api-burst", "2000"}, arg{"node-eviction-rate", strconv.Itoa(clusters.EvictionsPerSecond)})
+		args = append(args, arg{"kube-api-qps", "1000"}, arg{"kube-api-burst", "2000"}, arg{"node-eviction-rate", strconv.Itoa(clusters.EvictionsPerSecond(spec.SimulatedNodes))})
 	} else {
 		args = append(args, arg{"kube-api-qps", "200"}, arg{"kube-api-burst", "400"})
 	}

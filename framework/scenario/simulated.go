@@ -60,7 +60,7 @@ func lossNoticed(c clusters.Spec) time.Duration {
 		return t.NodeLossNoticed()
 	}
 	lost := c.SimulatedNodes / len(clusters.SimulatedZones())
-	return t.NodeLossNoticed() + t.Toleration + time.Duration(lost)*time.Second/clusters.EvictionsPerSecond
+	return t.NodeLossNoticed() + t.Toleration + time.Duration(lost)*time.Second/time.Duration(clusters.EvictionsPerSecond(c.SimulatedNodes))
 }
 
 // validateSimulated refuses what cannot be judged where nothing runs.
