@@ -6,6 +6,7 @@ package doctor
 
 import (
 	"context"
+	"slices"
 
 	"github.com/holdfast-ha/holdfast/clusters/engine"
 )
@@ -56,7 +57,8 @@ type Report struct {
 	Checks []Check `json:"checks"`
 }
 
-// Examine runs all checks, which takes about a second, or some seconds more if there is no node image and no registry answers. As root it first does the same as Prepare. It installs nothing unless
+// Examine runs all checks, which takes about a second, or some seconds more if there is no node image and no registry answers. As root, and where nodes run on
+// another machine, it first does the same as Prepare. It installs nothing unless
 // Options.Install is set.
 func Examine(ctx context.Context, o Options) Report {
 	return thisMachine().examine(ctx, o)
@@ -66,29 +68,33 @@ func (m *machine) examine(ctx context.Context, o Options) Report {
 	if o.Nodes <= 0 {
 		o.Nodes = DefaultNodes
 	}
-	_ = m.prepare() // the affected check reports what could not be prepared
 	found, engineCheck := m.engine(ctx, o)
 	report := Report{OK: true, Nodes: o.Nodes}
-	for _, check := range []Check{
-		engineCheck,
-		m.cgroups(),
-		m.capabilities(found),
-		m.limits(o.Nodes),
-		m.inotify(o.Nodes),
-		m.modules(found),
-		m.overlay(),
-		m.bridge(ctx),
-		m.nftables(ctx),
-		m.netem(ctx),
-		m.memory(o.Nodes),
-		m.disk(found, o),
-		m.firstRun(ctx, found, o),
-		balancer(ctx, found),
-		leftovers(ctx, found),
-	} {
+	for _, check := range slices.Concat(
+		[]Check{engineCheck},
+		m.where(ctx, found, o),
+		[]Check{m.firstRun(ctx, found, o), balancer(ctx, found), leftovers(ctx, found)},
+	) {
 		report.Add(check)
 	}
 	return report
+}
+
+// where checks the machine that nodes run on: this one, or that of the engine.
+func (m *machine) where(ctx context.Context, e containerEngine, o Options) []Check {
+	switch {
+	case e != nil && e.Elsewhere():
+		f, _, _ := m.forecast(ctx, e, o) // firstRun reports the error
+		return append(surveyed(ctx, e, o.Nodes), m.kernelBy(nodeImage{e, f.Held}.try).features(ctx)...)
+	case e == nil && m.system != "linux":
+		return []Check{{Name: "machine", Status: Warn, Found: "unknown without an engine: nodes run in the engine's Linux machine"}}
+	}
+	_ = m.prepare() // the affected check reports what could not be prepared
+	return slices.Concat(
+		[]Check{m.cgroups(), m.capabilities(e), m.limits(o.Nodes), m.inotify(o.Nodes), m.modules(e), m.overlay()},
+		m.features(ctx),
+		[]Check{m.memory(o.Nodes), m.disk(e, o)},
+	)
 }
 
 // Add adds the result of a check.
@@ -99,7 +105,7 @@ func (r *Report) Add(check Check) {
 
 // containerEngine is the part of engine.Engine that this package uses.
 type containerEngine interface {
-	Name() string
+	inside
 	Version() string
 	Runtime() string
 	StorageDriver() string

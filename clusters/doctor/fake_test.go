@@ -3,6 +3,7 @@ package doctor
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -77,7 +78,8 @@ func newMachine(t *testing.T, files map[string]string) (*machine, *fakeEngine) {
 		foresee: func(context.Context, registry.Asker, string, nodeimage.Options) (nodeimage.Forecast, error) {
 			return nodeimage.Forecast{Kubernetes: "v1.37.1", Held: "localhost/holdfast/node:v1.37.1-abc"}, nil
 		},
-		cores: 2,
+		cores:  2,
+		system: "linux",
 	}
 	for path, content := range files {
 		m.put(t, path, content)
@@ -123,6 +125,9 @@ type fakeEngine struct {
 	refusals                       []engine.Refusal
 	lists                          map[string]string // output of a command, by the prefix of the command
 	err                            error
+
+	elsewhere bool
+	survey    func(nodes string) (string, error) // what Survey writes where the engine runs containers
 }
 
 func (e *fakeEngine) Name() string               { return e.name }
@@ -131,6 +136,16 @@ func (e *fakeEngine) Runtime() string            { return "runc" }
 func (e *fakeEngine) StorageDriver() string      { return e.driver }
 func (e *fakeEngine) StorageDir() string         { return e.storage }
 func (e *fakeEngine) Refusals() []engine.Refusal { return e.refusals }
+
+func (e *fakeEngine) Elsewhere() bool { return e.elsewhere }
+
+func (e *fakeEngine) Inside(_ context.Context, args ...string) ([]byte, error) {
+	if len(args) != 5 || args[0] != SurveyCommand {
+		return nil, fmt.Errorf("run %q inside", args)
+	}
+	said, err := e.survey(args[2])
+	return []byte(said), err
+}
 
 func (e *fakeEngine) Output(_ context.Context, args ...string) ([]byte, error) {
 	line := strings.Join(args, " ")

@@ -2,12 +2,14 @@ package doctor
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/holdfast-ha/holdfast/clusters/nodeimage"
+	"github.com/holdfast-ha/holdfast/clusters/nodeimage/linuxonly"
 )
 
 // firstRemedy is how to get around a build.
@@ -17,17 +19,15 @@ const firstRemedy = "holdfast image load FILE, with a file that 'holdfast image 
 // cluster.
 const clusterTakes = "a cluster takes about a minute"
 
-// firstRun says how long the first cluster will take, and why: whether the node image is here, can be pulled, or must be built.
+// firstRun says how long the first cluster will take, and why: whether the node image is here, can be pulled, or must be built. It
+// fails on a system that cannot build it.
 func (m *machine) firstRun(ctx context.Context, e containerEngine, o Options) Check {
 	check := Check{Name: "first run", Status: OK, Found: "unknown without an engine"}
 	if e == nil {
 		return check
 	}
-	cache, err := cacheDir(o)
-	var f nodeimage.Forecast
-	if err == nil {
-		f, err = m.foresee(ctx, e, o.Kubernetes, nodeimage.Options{CacheDir: filepath.Join(cache, "nodeimage")})
-	}
+	f, cache, err := m.forecast(ctx, e, o)
+	var unbuildable *linuxonly.Error
 	switch {
 	case err != nil:
 		check.Status, check.Found = Warn, "unknown: "+err.Error()
@@ -35,6 +35,8 @@ func (m *machine) firstRun(ctx context.Context, e containerEngine, o Options) Ch
 		check.Found = fmt.Sprintf("%s, as the node image of Kubernetes %s is here (%s)", clusterTakes, f.Kubernetes, f.Held)
 	case f.PullBytes > 0:
 		check.Found = fmt.Sprintf("%s, after a pull of %d MB: a registry has the node image of Kubernetes %s", clusterTakes, f.PullBytes/1_000_000, f.Kubernetes)
+	case errors.As(f.Blocked, &unbuildable): // nothing that could be installed here would help
+		check.Status, check.Found, check.Remedy = Fail, "no node image of Kubernetes "+f.Kubernetes+": "+unbuildable.Found(), unbuildable.Remedy()
 	default:
 		check.Found, check.Remedy = m.build(f, cache), firstRemedy
 		if f.Blocked != nil {
@@ -44,6 +46,15 @@ func (m *machine) firstRun(ctx context.Context, e containerEngine, o Options) Ch
 		}
 	}
 	return check
+}
+
+// forecast says where the node image will come from, and which folder a build would use.
+func (m *machine) forecast(ctx context.Context, e containerEngine, o Options) (f nodeimage.Forecast, cache string, err error) {
+	if cache, err = cacheDir(o); err != nil {
+		return f, "", err
+	}
+	f, err = m.foresee(ctx, e, o.Kubernetes, nodeimage.Options{CacheDir: filepath.Join(cache, "nodeimage")})
+	return f, cache, err
 }
 
 // build describes a build, and what it depends on.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/holdfast-ha/holdfast/clusters/nodeimage"
+	"github.com/holdfast-ha/holdfast/clusters/nodeimage/linuxonly"
 	"github.com/holdfast-ha/holdfast/clusters/nodeimage/registry"
 )
 
@@ -49,6 +50,13 @@ func TestFirstRun(t *testing.T) {
 			f:     nodeimage.Forecast{Kubernetes: "v1.37.1", Missing: []nodeimage.Part{compile}, Blocked: errors.New("no mirror\nno apt-get")},
 			cores: 2, status: Warn, remedy: true,
 			found: "no registry sends the node image of Kubernetes v1.37.1, and it cannot be built here: no mirror; no apt-get",
+		},
+		"on a Mac": {
+			f: nodeimage.Forecast{Kubernetes: "v1.37.1", Blocked: &linuxonly.Error{
+				System: "darwin", Arch: "arm64", Saved: "--kubernetes v1.37.1", Pull: errors.New("no registry answers\nat all"),
+			}},
+			cores: 2, status: Fail, remedy: true,
+			found: "no node image of Kubernetes v1.37.1: the image is built only on Linux, and this is darwin, and no registry sent it: no registry answers; at all",
 		},
 		"no answer": {err: errors.New("ask podman: no such file"), cores: 2, status: Warn, found: "unknown: ask podman: no such file"},
 	} {

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -50,13 +51,18 @@ type trial struct {
 	remedy  string
 }
 
+// features checks what nodes and faults need of the kernel.
+func (m *machine) features(ctx context.Context) []Check {
+	return []Check{m.bridge(ctx), m.nftables(ctx), m.netem(ctx)}
+}
+
 // kernel tries commands, which are in a package of the distribution, until one is refused.
 func (m *machine) kernel(ctx context.Context, name, works, distributed string, trials ...trial) Check {
 	for _, t := range trials {
 		err := m.isolated(ctx, t.stdin, t.command...)
 		switch {
 		case errors.Is(err, errNotTried):
-			return Check{Name: name, Status: Warn, Found: err.Error(), Remedy: "run as root, with " + distributed + " installed"}
+			return Check{Name: name, Status: Warn, Found: err.Error(), Remedy: cmp.Or(m.untried, "run as root, with "+distributed+" installed")}
 		case err != nil:
 			return Check{Name: name, Status: t.status, Found: t.refusal + ": " + err.Error(), Remedy: t.remedy}
 		}

@@ -30,6 +30,8 @@ type machine struct {
 	write     func(path string, content []byte) error
 	// isolated runs a program in a new network namespace.
 	isolated func(ctx context.Context, stdin string, command ...string) error
+	untried  string // the remedy if isolated cannot run a program; empty: that of a machine that nodes run on
+	system   string // runtime.GOOS
 	find     func(ctx context.Context, o engine.Options) (containerEngine, error)
 	foresee  func(ctx context.Context, e registry.Asker, kubernetes string, o nodeimage.Options) (nodeimage.Forecast, error)
 	// cores is how many cores this process may use.
@@ -40,8 +42,9 @@ type machine struct {
 
 func thisMachine() *machine {
 	return &machine{
-		root: "/",
-		uid:  os.Geteuid(),
+		root:   "/",
+		uid:    os.Geteuid(),
+		system: runtime.GOOS,
 		hardLimit: func(resource int) uint64 {
 			var limit unix.Rlimit
 			if err := unix.Getrlimit(resource, &limit); err != nil {

@@ -26,21 +26,22 @@ var inotifyRemedy = fmt.Sprintf("sudo sysctl -w fs.inotify.max_user_instances=%d
 // watches if they are lower, which lasts until the next boot, and it creates /lib/modules, which kind mounts into its nodes. If
 // the limits are read-only, as in some containers, they do not change and Prepare returns no error: Examine reports whether
 // they suffice. Without root Prepare does nothing.
-func Prepare(ctx context.Context) error {
+//
+// Where the engine runs nodes on another machine, such as that of Docker Desktop, Prepare raises the limits there, in a privileged container.
+func Prepare(ctx context.Context, e inside) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("prepare this machine: %w", context.Cause(ctx))
+	}
+	if e.Elsewhere() {
+		_, err := survey(ctx, e, DefaultNodes)
+		return err
 	}
 	return thisMachine().prepare()
 }
 
 func (m *machine) prepare() error {
-	m.prepared = map[string]string{}
-	if m.uid != 0 {
-		return nil
-	}
-	m.raise(instancesPath, wantInstances)
-	m.raise(watchesPath, wantWatches)
-	if m.exists(modulesPath) {
+	m.raiseLimits()
+	if m.uid != 0 || m.exists(modulesPath) {
 		return nil
 	}
 	if err := os.MkdirAll(m.path(modulesPath), 0o755); err != nil {
@@ -48,6 +49,16 @@ func (m *machine) prepare() error {
 	}
 	m.prepared[modulesPath] = "created"
 	return nil
+}
+
+// raiseLimits raises the inotify limits, as root.
+func (m *machine) raiseLimits() {
+	m.prepared = map[string]string{}
+	if m.uid != 0 {
+		return
+	}
+	m.raise(instancesPath, wantInstances)
+	m.raise(watchesPath, wantWatches)
 }
 
 // raise writes a kernel setting unless it is already high enough.

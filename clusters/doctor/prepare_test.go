@@ -71,7 +71,7 @@ func TestPrepareError(t *testing.T) {
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := Prepare(ended); !errors.Is(err, context.Canceled) {
+	if err := Prepare(ended, &fakeEngine{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v, want context.Canceled, and nothing done", err)
 	}
 }

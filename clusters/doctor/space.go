@@ -98,18 +98,30 @@ func (m *machine) disk(e containerEngine, o Options) Check {
 			worse(Warn, fmt.Sprintf("make %s available to build node images, or set HOLDFAST_CACHE to a larger disk", gib(buildDisk)))
 		}
 	}
-	if e != nil && m.exists(e.StorageDir()) { // the daemon may run on another machine, or in a virtual machine
-		free, err := m.freeBytes(e.StorageDir())
-		if err != nil {
-			worse(Warn, err.Error())
-		} else {
-			found = append(found, fmt.Sprintf("%s free at %s", gib(free), e.StorageDir()))
-			if need := uint64(baseDisk + o.Nodes*nodeDisk); free < need {
-				worse(Fail, fmt.Sprintf("make %s available for %d nodes; try %s system prune", gib(need), o.Nodes, e.Name()))
-			}
+	if e != nil && m.exists(e.StorageDir()) {
+		storage := m.space(e.StorageDir(), o.Nodes, e.Name())
+		if storage.Status != OK {
+			worse(storage.Status, storage.Remedy)
 		}
+		found = append(found, storage.Found)
 	}
 	check.Found = strings.Join(found, ", ")
+	return check
+}
+
+// space checks the space for nodes below a folder of an engine, whose program removes what it does not need.
+func (m *machine) space(folder string, nodes int, program string) Check {
+	check := Check{Name: "disk", Status: OK}
+	free, err := m.freeBytes(folder)
+	if err != nil {
+		check.Status, check.Found, check.Remedy = Warn, "unknown", err.Error()
+		return check
+	}
+	check.Found = fmt.Sprintf("%s free at %s", gib(free), folder)
+	if need := uint64(baseDisk + nodes*nodeDisk); free < need {
+		check.Status = Fail
+		check.Remedy = fmt.Sprintf("make %s available for %d nodes; try %s system prune", gib(need), nodes, program)
+	}
 	return check
 }
 

@@ -26,6 +26,8 @@ type dockerInfo struct {
 	}
 	Driver        string
 	DockerRootDir string
+	KernelVersion string
+	Architecture  string
 	ServerErrors  []string
 }
 
@@ -46,11 +48,14 @@ func (dockerEngine) ask(ctx context.Context, h host, path string, env []string) 
 	return facts{
 		Version: info.ServerVersion, Runtime: info.DefaultRuntime, Driver: info.Driver, StorageDir: info.DockerRootDir,
 		Identity: info.ID + " " + info.Runtimes[info.DefaultRuntime].Path,
+		Kernel:   info.KernelVersion, Arch: kernelsWords.Replace(info.Architecture),
 	}, nil
 }
 
-func (dockerEngine) remedy(reason string) string {
+func (dockerEngine) remedy(h host, reason string) string {
 	switch {
+	case h.system != "linux" && strings.Contains(reason, "does not answer"):
+		return "start Docker Desktop, or 'colima start'"
 	case strings.Contains(reason, "permission denied"):
 		return `sudo usermod -aG docker "$USER"   # then log in again`
 	case strings.Contains(reason, "does not answer"):

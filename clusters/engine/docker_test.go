@@ -63,7 +63,7 @@ func TestDockerRemedy(t *testing.T) {
 		"its daemon does not answer: no socket":         "sudo systemctl start docker",
 		"a privileged container does not run":           "",
 	} {
-		if got := (dockerEngine{}).remedy(reason); got != want {
+		if got := (dockerEngine{}).remedy(host{system: "linux"}, reason); got != want {
 			t.Errorf("%s: %q, want %q", reason, got, want)
 		}
 	}

@@ -31,6 +31,10 @@ type Engine struct {
 	env      []string
 	facts    facts
 	refusals []Refusal
+
+	elsewhere bool
+	cacheDir  string
+	host      host
 }
 
 // facts are what an engine reports about itself.
@@ -40,7 +44,12 @@ type facts struct {
 	Driver     string // the storage driver: overlay, vfs, ...
 	StorageDir string // folder of images and containers
 	Identity   string // distinguishes daemons of the same version
+	Kernel     string // the release of the kernel that containers run on
+	Arch       string // in Go's words: amd64, arm64
 }
+
+// kernelsWords are the kernel's names for architectures that Go calls otherwise.
+var kernelsWords = strings.NewReplacer("x86_64", "amd64", "aarch64", "arm64")
 
 // Name is "docker" or "podman".
 func (e *Engine) Name() string { return e.name }
@@ -56,6 +65,10 @@ func (e *Engine) StorageDriver() string { return e.facts.Driver }
 
 // StorageDir is the folder of images and containers. If the daemon runs on another machine, the path refers to that machine.
 func (e *Engine) StorageDir() string { return e.facts.StorageDir }
+
+// Elsewhere reports whether containers run on another kernel than this process: in the Linux machine of Docker Desktop, Colima or podman on a Mac,
+// or behind a remote daemon. What this process sees of its own kernel says nothing about nodes there.
+func (e *Engine) Elsewhere() bool { return e.elsewhere }
 
 // Refusals are the engines that Find rejected before this one, and why.
 func (e *Engine) Refusals() []Refusal { return e.refusals }

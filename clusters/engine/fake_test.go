@@ -53,6 +53,9 @@ func (f *fake) host() host {
 		},
 		uid:    f.uid,
 		limits: limits{openFiles: 20000, processes: 96365},
+		system: "linux",
+		arch:   "arm64",
+		kernel: "6.8.0",
 	}
 }
 

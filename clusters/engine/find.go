@@ -122,8 +122,8 @@ type kind interface {
 	prepare(h host, cacheDir string) (env []string, config string, err error)
 	// ask queries the engine for its facts. The error means that the engine cannot start containers.
 	ask(ctx context.Context, h host, path string, env []string) (facts, error)
-	// remedy is a command that may fix the reason of a refusal. It is empty if none is known.
-	remedy(reason string) string
+	// remedy is what may fix the reason of a refusal, if possible a command. It is empty if none is known.
+	remedy(h host, reason string) string
 }
 
 // noProgramError means that there is no holdfast executable to run in a container. That is no fault of the engine.
@@ -145,7 +145,7 @@ func (s *search) try(ctx context.Context, kinds ...kind) (*Engine, error) {
 			found.refusals = s.refusals
 			return found, nil
 		}
-		s.refusals = append(s.refusals, Refusal{Engine: k.name(), Reason: err.Error(), Remedy: k.remedy(err.Error())})
+		s.refusals = append(s.refusals, Refusal{Engine: k.name(), Reason: err.Error(), Remedy: k.remedy(s.host, err.Error())})
 	}
 	return nil, nil
 }
@@ -165,7 +165,10 @@ func (s *search) tryOne(ctx context.Context, k kind) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	found := &Engine{name: k.name(), path: path, env: env, facts: about}
+	if about.Arch != "" && about.Arch != s.arch {
+		return nil, fmt.Errorf("it runs containers for %s, and this holdfast is for %s: use the holdfast for %s", about.Arch, s.arch, about.Arch)
+	}
+	found := &Engine{name: k.name(), path: path, env: env, facts: about, elsewhere: s.isElsewhere(about), cacheDir: s.options.CacheDir, host: s.host}
 	mark := fingerprint(path, config, fmt.Sprint(about), fmt.Sprint(s.uid), s.capabilities(), s.text(bootIDFile))
 	if proven(s.options.CacheDir, k.name(), mark) {
 		return found, nil

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"runtime"
 	"strconv"
 	"strings"
 
@@ -25,6 +26,9 @@ type host struct {
 	program func(ctx context.Context, cacheDir string) (string, error)
 	uid     int
 	limits  limits
+	system  string // runtime.GOOS
+	arch    string // runtime.GOARCH
+	kernel  string // the release of this process's kernel
 }
 
 // call is a program to run: its path, arguments, additional environment variables and standard input.
@@ -54,7 +58,24 @@ func thisHost() host {
 		program: self.Path,
 		uid:     os.Geteuid(),
 		limits:  limits{openFiles: hardLimit(unix.RLIMIT_NOFILE), processes: hardLimit(unix.RLIMIT_NPROC)},
+		system:  runtime.GOOS,
+		arch:    runtime.GOARCH,
+		kernel:  kernel(),
 	}
+}
+
+// kernel is the release of the kernel, such as "6.8.0-45-generic". It is empty if the kernel does not say.
+func kernel() string {
+	var name unix.Utsname
+	if err := unix.Uname(&name); err != nil {
+		return ""
+	}
+	return unix.ByteSliceToString(name.Release[:])
+}
+
+// isElsewhere reports whether an engine's containers run on another kernel than this process.
+func (h host) isElsewhere(about facts) bool {
+	return h.system != "linux" || about.Kernel != "" && h.kernel != "" && about.Kernel != h.kernel
 }
 
 // hardLimit returns infinity if the limit cannot be read, so that only other bounds apply.

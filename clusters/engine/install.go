@@ -116,6 +116,8 @@ func (s *search) remedy(missing []string) string {
 		}
 	}
 	switch {
+	case s.system != "linux":
+		ways = append(ways, "install and start Docker Desktop, Colima, or podman with a machine that is rootful")
 	case !s.debian():
 		ways = append(ways, "install docker, or podman with runc, netavark and aardvark-dns, from your distribution")
 	case len(missing) > 0:

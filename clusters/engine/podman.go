@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -12,8 +13,13 @@ type podmanEngine struct{}
 
 func (podmanEngine) name() string { return Podman }
 
-// prepare writes holdfast's own containers.conf. Podman reads it instead of the host's containers.conf, which does not change.
+// prepare writes holdfast's own containers.conf. Podman reads it instead of the host's containers.conf, which does not change. On another system
+// than Linux podman runs containers in a machine with a configuration of its own, and the host's containers.conf may say where that machine is.
 func (podmanEngine) prepare(h host, cacheDir string) (env []string, config string, err error) {
+	const provider = "KIND_EXPERIMENTAL_PROVIDER=podman"
+	if h.system != "linux" {
+		return []string{provider}, "", nil
+	}
 	path, err := filepath.Abs(filepath.Join(cacheDir, "containers.conf"))
 	if err != nil {
 		return nil, "", fmt.Errorf("find the cache folder: %w", err)
@@ -30,7 +36,7 @@ func (podmanEngine) prepare(h host, cacheDir string) (env []string, config strin
 	}
 	return []string{
 		"CONTAINERS_CONF=" + path,
-		"KIND_EXPERIMENTAL_PROVIDER=podman",
+		provider,
 		"PODMAN_IGNORE_CGROUPSV1_WARNING=1", // otherwise podman 5 warns at every call
 	}, config, nil
 }
@@ -70,6 +76,12 @@ type podmanInfo struct {
 			Path    string `json:"path"`
 			Version string `json:"version"`
 		} `json:"ociRuntime"`
+		Kernel   string `json:"kernel"`
+		Arch     string `json:"arch"`
+		Remote   bool   `json:"serviceIsRemote"`
+		Security struct {
+			Rootless bool `json:"rootless"`
+		} `json:"security"`
 	} `json:"host"`
 	Store struct {
 		GraphDriverName string `json:"graphDriverName"`
@@ -87,13 +99,29 @@ func (podmanEngine) ask(ctx context.Context, h host, path string, env []string) 
 	if err := json.Unmarshal(answer, &info); err != nil {
 		return facts{}, fmt.Errorf("read `podman info`: %w", err)
 	}
+	if info.Host.Remote && info.Host.Security.Rootless {
+		return facts{}, errRootlessMachine
+	}
 	runtime := info.Host.OCIRuntime
 	return facts{
 		Version: info.Version.Version, Runtime: runtime.Name,
 		Driver: info.Store.GraphDriverName, StorageDir: info.Store.GraphRoot,
 		Identity: runtime.Path + " " + runtime.Version,
+		Kernel:   info.Host.Kernel, Arch: kernelsWords.Replace(info.Host.Arch),
 	}, nil
 }
 
-// remedy is always empty, because install adds what podman lacks.
-func (podmanEngine) remedy(string) string { return "" }
+// errRootlessMachine refuses podman's machine as it is made by default. holdfast limits the traffic of nodes and reads their control groups, which
+// needs root there.
+var errRootlessMachine = errors.New("its machine is rootless, and nodes need root there")
+
+// remedy is empty on Linux, because install adds what podman lacks.
+func (podmanEngine) remedy(h host, reason string) string {
+	switch {
+	case reason == errRootlessMachine.Error():
+		return "podman machine stop; podman machine set --rootful; podman machine start"
+	case h.system != "linux" && strings.Contains(reason, "podman info"):
+		return "podman machine start"
+	}
+	return ""
+}

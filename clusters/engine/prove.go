@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
+	"slices"
 	"strings"
 	"time"
 )
@@ -21,32 +22,47 @@ const cleanLimit = 30 * time.Second
 // merely answers proves nothing: it may lack a capability, a cgroup controller or a network plugin. There may be no registry, so
 // the container runs holdfast itself; program is the path of its executable.
 func prove(ctx context.Context, h host, e *Engine, program string) error {
+	_, err := runSelf(ctx, h, e, program, nil, ProbeCommand)
+	return err
+}
+
+// Inside runs a command of holdfast in a privileged container, where the engine runs containers, and returns its standard output. The
+// container has the host's network, and is removed.
+func (e *Engine) Inside(ctx context.Context, args ...string) ([]byte, error) {
+	program, err := e.host.program(ctx, e.cacheDir)
+	if err != nil {
+		return nil, err
+	}
+	return runSelf(ctx, e.host, e, program, []string{"--network", "host"}, args...)
+}
+
+// runSelf runs a command of holdfast in a privileged container, and removes the container and its image.
+func runSelf(ctx context.Context, h host, e *Engine, program string, options []string, args ...string) (said []byte, err error) {
 	// The image name is fully qualified, so that no engine asks a registry. Container and image names are random, and so is the
 	// layer, because the name of its program is. Otherwise concurrent proofs would remove each other's.
 	name := "holdfast-probe-" + strings.ToLower(rand.Text()[:8])
 	image := "localhost/" + name + ":latest"
 	archive, err := rootFS(name, program)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, proofLimit, fmt.Errorf("not finished within %s", proofLimit))
 	defer cancel()
-	call := func(ctx context.Context, stdin io.Reader, args ...string) error {
-		_, err := h.run(ctx, call{env: e.env, path: e.path, args: args, stdin: stdin})
-		return err
+	call := func(ctx context.Context, stdin io.Reader, args ...string) ([]byte, error) {
+		return h.run(ctx, call{env: e.env, path: e.path, args: args, stdin: stdin})
 	}
 	defer func() {
 		clean, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanLimit)
 		defer cancel()
-		_ = call(clean, nil, "rm", "--force", "--volumes", name) // usually already removed by --rm
-		_ = call(clean, nil, "rmi", "--force", image)
+		_, _ = call(clean, nil, "rm", "--force", "--volumes", name) // usually already removed by --rm
+		_, _ = call(clean, nil, "rmi", "--force", image)
 	}()
-	if err := call(ctx, archive, "import", "--change", "LABEL "+Label+"=probe", "-", image); err != nil {
-		return fmt.Errorf("import the probe image: %w", why(err))
+	if _, err := call(ctx, archive, "import", "--change", "LABEL "+Label+"=probe", "-", image); err != nil {
+		return nil, fmt.Errorf("import the probe image: %w", why(err))
 	}
-	err = call(ctx, nil, "run", "--rm", "--name", name, "--label", Label+"=probe", "--pull=never",
-		"--privileged", image, "/"+name, ProbeCommand)
-	return explain(err)
+	run := append([]string{"run", "--rm", "--name", name, "--label", Label + "=probe", "--pull=never", "--privileged"}, options...)
+	said, err = call(ctx, nil, slices.Concat(run, []string{image, "/" + name}, args)...)
+	return said, explain(err)
 }
 
 // explain interprets the exit status of the probe.

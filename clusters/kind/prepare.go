@@ -18,7 +18,7 @@ func (p *Provider) prepare(ctx context.Context, spec clusters.Spec) (ground, clu
 	if err := p.engine.Apply(); err != nil {
 		return ground{}, spec, err
 	}
-	if err := doctor.Prepare(ctx); err != nil {
+	if err := doctor.Prepare(ctx, p.engine); err != nil {
 		return ground{}, spec, err
 	}
 	image, err := nodeimage.Ensure(ctx, p.engine, spec.Kubernetes, p.options.Image)

@@ -5,6 +5,7 @@ package self
 
 import (
 	"context"
+	"debug/buildinfo"
 	"debug/elf"
 	"errors"
 	"fmt"
@@ -25,9 +26,9 @@ const command = "github.com/holdfast-ha/holdfast"
 // Variable names an executable to use instead of the one that Path finds.
 const Variable = "HOLDFAST_EXECUTABLE"
 
-// Path is the path of a static holdfast executable: that of this process if this process is holdfast. A test, or another program
-// that uses holdfast's packages, cannot take the place of holdfast in a container. For such a program Path compiles holdfast with
-// the Go toolchain, in the module of the working directory, and keeps it in dir.
+// Path is the path of a static holdfast executable for Linux: that of this process if this process is holdfast on Linux. On another system it
+// is Beside. A test, or another program that uses holdfast's packages, cannot take the place of holdfast in a container. For such a program
+// Path compiles holdfast with the Go toolchain, in the module of the working directory, and keeps it in dir.
 func Path(ctx context.Context, dir string) (string, error) {
 	path, err := find(ctx, dir)
 	if err != nil {
@@ -48,10 +49,46 @@ func find(ctx context.Context, dir string) (string, error) {
 	if path := os.Getenv(Variable); path != "" {
 		return filepath.Abs(path)
 	}
-	if running := Running(); running != "" {
+	running := Running()
+	switch {
+	case running == "":
+		return compile(ctx, dir)
+	case runtime.GOOS == "linux":
 		return running, nil
 	}
-	return compile(ctx, dir)
+	return beside(running, runtime.GOARCH)
+}
+
+// Beside is the name of the file that holds the Linux executable for an architecture, in the folder of an executable for another system.
+func Beside(arch string) string { return "holdfast-linux-" + arch }
+
+// beside finds the Linux executable that belongs to an executable for another system. Homebrew and krew run that through a link.
+func beside(running, arch string) (string, error) {
+	folder, err := filepath.EvalSymlinks(running)
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(filepath.Dir(folder), Beside(arch))
+	theirs, err := buildinfo.ReadFile(path)
+	if err != nil {
+		return "", fmt.Errorf("containers run on Linux, and %s is for %s: it needs %s: %w: that file is beside it in the archive of a release, and 'make build' "+
+			"makes it; or set %s to an executable for linux/%s", running, runtime.GOOS, path, err, Variable, arch)
+	}
+	if ours, ok := debug.ReadBuildInfo(); ok && revision(ours) != revision(theirs) {
+		return "", fmt.Errorf("%s was built from commit %s, and %s from %s: use both files of one release, or run 'make build'", path, revision(theirs),
+			running, revision(ours))
+	}
+	return path, nil
+}
+
+// revision is the commit that an executable was built from, or "unknown".
+func revision(about *debug.BuildInfo) string {
+	for _, s := range about.Settings {
+		if s.Key == "vcs.revision" {
+			return s.Value
+		}
+	}
+	return "unknown"
 }
 
 // Running is the path of this process's executable, if this process is holdfast; otherwise it is empty.

@@ -109,7 +109,7 @@ func (c *Cluster) Config() *rest.Config { return rest.CopyConfig(c.config) }
 
 // prepare gets the node image and the machine ready, and is the configuration of the cluster.
 func (c *Cluster) prepare(ctx context.Context) (*configuration, error) {
-	if err := errors.Join(c.engine.Apply(), doctor.Prepare(ctx)); err != nil {
+	if err := errors.Join(c.engine.Apply(), doctor.Prepare(ctx, c.engine)); err != nil {
 		return nil, err
 	}
 	// kind reads the name of its network from the environment. Another run of this process may have set it to that of a cluster.
