@@ -8,6 +8,7 @@ RUNS    ?= 3
 SOAK    ?= 100000
 CACHE   ?= $(or $(HOLDFAST_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/holdfast)
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unversioned)
+BUILD    = CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=$(VERSION)"
 
 # Pinned here and not in go.mod, so that who imports holdfast does not inherit these tools' dependencies.
 GOLANGCI_LINT_VERSION := v2.15.0
@@ -30,8 +31,11 @@ help: ## Show this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z0-9-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: build
-build: ## Build bin/holdfast, one static binary
-	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o bin/holdfast .
+build: ## Build bin/holdfast, one static binary; on macOS also the one for Linux that containers run
+	$(BUILD) -o bin/holdfast .
+	@if [ "$$(go env GOHOSTOS)" != linux ]; then \
+	  set -x; GOOS=linux $(BUILD) -o "bin/holdfast-linux-$$(go env GOARCH)" .; \
+	fi
 
 .PHONY: test
 test: chromium prometheus $(GOTESTSUM) ## Run every test that needs no cluster, with the race detector
@@ -59,7 +63,7 @@ fuzz-scheduler: ## Compare our placement rules with kube-scheduler's own on N=10
 .PHONY: scale
 scale: build ## Run SCENARIO=scale/rollout on NODES=500 simulated nodes with PODS=10000 pods, and add what it took to suites/scale/measured.jsonl (real)
 	go run ./framework/internal/scale size --scenario $(or $(SCENARIO),scale/rollout) --timings $(or $(TIMINGS),lab) $(or $(NODES),500) $(or $(PODS),10000)
-	go run ./framework/internal/scale table
+	go run ./framework/internal/scale table --scenario $(or $(SCENARIO),scale/rollout) --timings $(or $(TIMINGS),lab)
 
 .PHONY: scale-requests
 scale-requests: build ## Measure what judging and reporting COUNTS="100000 1000000 10000000" requests costs, and add it to framework/scaling/requests.jsonl

@@ -16,11 +16,11 @@ const PodsPerSimulatedNode = 250
 
 // EvictionsPerSecond is the number of nodes of a lost zone that lose their pods each second: --node-eviction-rate of kube-controller-manager where
 // there are simulated nodes. By default it is one node every ten seconds, and the last of 1,000 nodes would lose its pods after three hours. The
-// rate grows with the cluster up to ten, so that one of three zones is empty after 17 s, or later with more than 500 nodes. Ten nodes of ten pods
-// each were seen to be more than two cores replace in a second, and requests were late.
+// rate grows with the cluster up to ten, so that one of three zones is empty after about half a minute, or later with more than 1,000 nodes. Ten
+// nodes of ten pods each were seen to be more than two cores replace in a second, and requests were late.
 //
 // Source: https://kubernetes.io/docs/concepts/architecture/nodes/#rate-limits-on-eviction
-func EvictionsPerSecond(simulatedNodes int) int { return min(max(1, simulatedNodes/50), 10) }
+func EvictionsPerSecond(simulatedNodes int) int { return min(max(1, simulatedNodes/100), 10) }
 
 // gracePerSimulatedNode is how long a node without heartbeats stays Ready for each simulated node of its cluster. A lease is renewed after
 // two fifths of that time, so that the leases of any number of nodes are 50 writes a second. On two cores an API server was seen to take 75,

@@ -32,15 +32,23 @@ type builder struct {
 }
 
 // claim reserves the cluster's name by creating its network, so that cleaning up after a failure never removes parts of another
-// cluster.
+// cluster. It removes the files of an earlier cluster of that name, whose containers may have vanished without us: the marks among
+// them would let a run take the new cluster for one that was kept warm.
 func (b builder) claim(ctx context.Context) error {
 	err := inventory.Reserve(ctx, b.e, b.name, b.record)
-	if err != nil && !errors.Is(err, inventory.ErrTaken) {
-		// The network may have been created just before the interruption. An engine refuses to remove a network that is in use.
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), actWithin)
-		defer cancel()
-		_, _ = b.e.Output(ctx, "network", "rm", inventory.Prefix+b.name) // usually there is none, and the engine returns an error
+	if errors.Is(err, inventory.ErrTaken) {
+		return err
 	}
+	if err == nil {
+		if err = inventory.Forget(b.name); err == nil {
+			return nil
+		}
+		err = fmt.Errorf("%w; they are of an earlier cluster of this name: remove them, or choose another name", err)
+	}
+	// The network may also have been created just before an interruption. An engine refuses to remove a network that is in use.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), actWithin)
+	defer cancel()
+	_, _ = b.e.Output(ctx, "network", "rm", inventory.Prefix+b.name) // after a failed reservation there usually is none, and the engine returns an error
 	return err
 }
 

@@ -3,8 +3,11 @@ package kind
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"log/slog"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -20,6 +23,7 @@ import (
 
 // A failed claim leaves nothing behind, but never removes another cluster's network.
 func TestClaimCleansUpAfterItself(t *testing.T) {
+	t.Setenv("HOLDFAST_CACHE", t.TempDir())
 	e := enginetest.New("podman")
 	b := builder{e: e, log: slog.Default(), name: "x", record: inventory.Record{Spec: testSpec}}
 	e.Fail = func(args []string) error {
@@ -38,6 +42,56 @@ func TestClaimCleansUpAfterItself(t *testing.T) {
 	}
 	if err := b.claim(t.Context()); !errors.Is(err, inventory.ErrTaken) || len(e.Networks) != 1 {
 		t.Errorf("left %v, %v", slices.Sorted(maps.Keys(e.Networks)), err)
+	}
+}
+
+// The marks of a cluster whose containers vanished without us are not those of the next cluster of its name. The marks of a cluster that exists
+// stay.
+func TestClaimForgetsAnEarlierCluster(t *testing.T) {
+	t.Setenv("HOLDFAST_CACHE", t.TempDir())
+	e := enginetest.New("podman")
+	b := builder{e: e, log: slog.Default(), name: "x", record: inventory.Record{Spec: testSpec}}
+	marked := func() {
+		t.Helper()
+		if err := errors.Join(inventory.KeepWarm("x"), inventory.Keep("x")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	marked()
+	if err := b.claim(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	dir, err := inventory.StateDir("x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the files of the earlier cluster: %v", err)
+	}
+	marked()
+	if err := b.claim(t.Context()); !errors.Is(err, inventory.ErrTaken) {
+		t.Errorf("a second time: %v", err)
+	}
+	if warm, err := inventory.IsWarm("x"); !warm || err != nil {
+		t.Errorf("the cluster that is there is kept warm: %t, %v", warm, err)
+	}
+}
+
+// Without knowing that the old marks are gone, nothing is created, and the name is free again.
+func TestClaimCannotForgetAnEarlierCluster(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file") // nothing below it can be removed, not even by root
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("HOLDFAST_CACHE", file)
+	e := enginetest.New("podman")
+	b := builder{e: e, log: slog.Default(), name: "x", record: inventory.Record{Spec: testSpec}}
+	err := b.claim(t.Context())
+	if err == nil || !strings.HasPrefix(err.Error(), "remove the files of cluster x: ") || !strings.HasSuffix(err.Error(), "; they are of an earlier cluster of this name: remove them, or choose another name") {
+		t.Errorf("got %v", err)
+	}
+	if len(e.Networks) != 0 {
+		t.Errorf("left %v", slices.Sorted(maps.Keys(e.Networks)))
 	}
 }
 

@@ -20,6 +20,7 @@ type Cluster struct {
 	*kind.Cluster
 	client kubernetes.Interface
 	pulses *pulses
+	clock  clock
 	times  clusters.Timings
 	nodes  []clusters.Node
 }
@@ -32,7 +33,7 @@ func Beside(c *kind.Cluster) (*Cluster, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open cluster %s: %w", c.Name(), err)
 	}
-	k := &Cluster{Cluster: c, client: client, pulses: &pulses{client: client}, times: c.Spec().Timings()}
+	k := &Cluster{Cluster: c, client: client, pulses: &pulses{client: client}, clock: clock{client: client, own: ownBoot()}, times: c.Spec().Timings()}
 	for i := range c.Spec().SimulatedNodes {
 		k.nodes = append(k.nodes, &Node{cluster: k, name: nodeName(i), zone: zoneOf(i)})
 	}
@@ -45,14 +46,7 @@ func (c *Cluster) Nodes() []clusters.Node { return slices.Concat(c.Cluster.Nodes
 // readyLimit bounds the time until all simulated nodes are Ready and take pods.
 const readyLimit = 10 * time.Minute
 
-// Populate installs kwok and creates the simulated nodes. It returns when all of them are Ready.
-func (c *Cluster) Populate(ctx context.Context, program string) error {
-	if err := c.populate(ctx, program); err != nil {
-		return fmt.Errorf("add %d simulated nodes to cluster %s: %w", len(c.nodes), c.Name(), err)
-	}
-	return nil
-}
-
+// populate installs kwok and creates the simulated nodes. It returns when all of them are Ready.
 func (c *Cluster) populate(ctx context.Context, program string) error {
 	if err := keepDaemonsAway(ctx, c.client); err != nil {
 		return err
@@ -100,9 +94,10 @@ func (p Provider) Create(ctx context.Context, name string, spec clusters.Spec) (
 	}
 	c, err := Beside(made.(*kind.Cluster))
 	if err == nil {
-		err = c.Populate(ctx, program)
+		err = c.populate(ctx, program)
 	}
 	if err != nil {
+		err = fmt.Errorf("add %d simulated nodes to cluster %s: %w", spec.SimulatedNodes, name, err)
 		return nil, errors.Join(err, p.discard(ctx, made))
 	}
 	return c, nil

@@ -100,14 +100,29 @@ func TestObject(t *testing.T) {
 	}
 }
 
+// controlPlane is a real node on the kernel of a boot.
+func controlPlane(name, boot string) *corev1.Node {
+	return &corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{clusters.LabelRole: string(clusters.ControlPlane)}},
+		Status:     corev1.NodeStatus{NodeInfo: corev1.NodeSystemInfo{BootID: boot}},
+	}
+}
+
 // simulation is a cluster with one simulated node, and in place of kwok what renews its lease and reports it Ready.
 func simulation(t *testing.T, works bool) *Node {
 	t.Helper()
+	return skewed(t, works, "boot", 0)
+}
+
+// skewed is a simulation whose kwok runs on the kernel of a boot, where this process runs on that of "boot", and whose clock is ahead of this
+// process's by a skew.
+func skewed(t *testing.T, works bool, boot string, skew time.Duration) *Node {
+	t.Helper()
 	node, lease := object(0, clusters.Spec{}), &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: nodeName(0), Namespace: corev1.NamespaceNodeLease}}
 	node.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}
-	lease.Spec.RenewTime = &metav1.MicroTime{Time: time.Now()}
-	client := fake.NewClientset(node, lease)
-	c := &Cluster{client: client, pulses: &pulses{client: client}, times: clusters.Lab.Timings()}
+	lease.Spec.RenewTime = &metav1.MicroTime{Time: time.Now().Add(skew)}
+	client := fake.NewClientset(node, lease, controlPlane("control-plane", boot))
+	c := &Cluster{client: client, pulses: &pulses{client: client}, clock: clock{client: client, own: "boot"}, times: clusters.Lab.Timings()}
 	c.nodes = []clusters.Node{&Node{cluster: c, name: nodeName(0), zone: zoneOf(0)}}
 	client.PrependReactor("list", "leases", func(k8stesting.Action) (bool, runtime.Object, error) {
 		kept, err := client.Tracker().Get(corev1.SchemeGroupVersion.WithResource("nodes"), "", nodeName(0))
@@ -115,7 +130,7 @@ func simulation(t *testing.T, works bool) *Node {
 			return true, nil, err
 		}
 		if works && kept.(*corev1.Node).Labels[LabelKubelet] == kubeletOn {
-			lease.Spec.RenewTime = &metav1.MicroTime{Time: time.Now()}
+			lease.Spec.RenewTime = &metav1.MicroTime{Time: time.Now().Add(skew)}
 		}
 		return true, &coordinationv1.LeaseList{Items: []coordinationv1.Lease{*lease}}, nil
 	})
@@ -147,6 +162,76 @@ func TestKilledAndStarted(t *testing.T) {
 	})
 }
 
+// Where kwok goes by another clock, a node is silent once its lease was seen to stay as it is for as long, whatever that clock shows.
+func TestAnotherClock(t *testing.T) {
+	for _, skew := range []time.Duration{-10 * time.Minute, 0, 10 * time.Minute} {
+		synctest.Test(t, func(t *testing.T) {
+			n := skewed(t, true, "another boot", skew)
+			for _, later := range []time.Duration{0, time.Minute} { // a lease that was renewed meanwhile is not overdue, however long nobody looked
+				time.Sleep(later)
+				if silent, err := n.Silent(t.Context()); err != nil || silent {
+					t.Errorf("skew %s, a node that lives: silent %t, %v", skew, silent, err)
+				}
+			}
+			began := time.Now()
+			if err := n.Kill(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if took, least := time.Since(began), silentAfter(n.cluster.times); took < least || took > least+2*time.Second {
+				t.Errorf("skew %s: it was dead after %s, want %s or little more", skew, took, least)
+			}
+			if err := n.Start(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if silent, err := n.Silent(t.Context()); err != nil || silent {
+				t.Errorf("skew %s, started again: silent %t, %v", skew, silent, err)
+			}
+		})
+	}
+}
+
+func TestSharedClock(t *testing.T) {
+	for name, test := range map[string]struct {
+		own   string
+		nodes []runtime.Object
+		want  bool
+	}{
+		"one kernel":            {"boot", []runtime.Object{controlPlane("a", "boot"), controlPlane("b", "boot")}, true},
+		"another kernel":        {"boot", []runtime.Object{controlPlane("a", "another boot")}, false},
+		"two kernels":           {"boot", []runtime.Object{controlPlane("a", "boot"), controlPlane("b", "another boot")}, false},
+		"a node does not tell":  {"boot", []runtime.Object{controlPlane("a", "")}, false},
+		"no control plane":      {"boot", nil, false},
+		"another system":        {"", []runtime.Object{controlPlane("a", "")}, false},
+		"a simulated node only": {"boot", []runtime.Object{object(0, clusters.Spec{})}, false},
+	} {
+		client := fake.NewClientset(test.nodes...)
+		c := &clock{client: client, own: test.own}
+		for range 2 {
+			if got, err := c.shared(t.Context()); err != nil || got != test.want {
+				t.Errorf("%s: %t, %v, want %t", name, got, err, test.want)
+			}
+		}
+		if asked := len(client.Actions()); asked > 1 {
+			t.Errorf("%s: asked %d times", name, asked)
+		}
+	}
+}
+
+// An API server that does not answer settles nothing.
+func TestSharedClockIsAskedAgain(t *testing.T) {
+	client := fake.NewClientset(controlPlane("a", "boot"))
+	away := true
+	client.PrependReactor("list", "nodes", func(k8stesting.Action) (bool, runtime.Object, error) { return away, nil, errors.New("away") })
+	c := &clock{client: client, own: "boot"}
+	if _, err := c.shared(t.Context()); err == nil || err.Error() != "list the control planes: away" {
+		t.Errorf("got %v", err)
+	}
+	away = false
+	if got, err := c.shared(t.Context()); err != nil || !got {
+		t.Errorf("then %t, %v", got, err)
+	}
+}
+
 // Without kwok, a node does not come back, whatever its labels say.
 func TestNothingRenews(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -154,7 +239,11 @@ func TestNothingRenews(t *testing.T) {
 		if err := n.Kill(t.Context()); err != nil {
 			t.Fatal(err)
 		}
+		began := time.Now()
 		err := n.Start(t.Context())
+		if took, least := time.Since(began), leaseDuration(n.cluster.times)+returnLimit; took < least {
+			t.Errorf("given up after %s, want %s: kwok takes a lease over once it has expired", took, least)
+		}
 		if err == nil || !strings.Contains(err.Error(), "its lease was not renewed since the start") {
 			t.Errorf("got %v", err)
 		}

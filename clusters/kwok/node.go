@@ -14,7 +14,8 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/poll"
 )
 
-// Limits of the loss and the return of a node, beyond the time in which its lease has to be renewed.
+// Limits of the loss and the return of a node, beyond the time in which its lease has to be renewed: for its loss that is silentAfter, and for its
+// return leaseDuration, because kwok takes a lease over only once it has expired.
 const (
 	silenceLimit = 30 * time.Second
 	returnLimit  = 3 * time.Minute
@@ -24,6 +25,7 @@ const (
 type Node struct {
 	cluster    *Cluster
 	name, zone string
+	renewals   renewals
 }
 
 var _ clusters.Node = (*Node)(nil)
@@ -64,7 +66,7 @@ func (n *Node) Start(ctx context.Context) error {
 			return fmt.Errorf("start %s: %w", n.name, err)
 		}
 	}
-	err = poll.Until(ctx, "the node to be back", returnLimit, func(ctx context.Context) (bool, string, error) {
+	err = poll.Until(ctx, "the node to be back", leaseDuration(n.cluster.times)+returnLimit, func(ctx context.Context) (bool, string, error) {
 		now, err := n.cluster.pulses.of(ctx, n.name)
 		switch {
 		case err != nil:
@@ -98,7 +100,15 @@ func (n *Node) Silent(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return time.Since(now.lease) > silentAfter(n.cluster.times), nil
+	shared, err := n.cluster.clock.shared(ctx)
+	if err != nil {
+		return false, err
+	}
+	age := n.renewals.unchanged(now.lease)
+	if shared {
+		age = time.Since(now.lease)
+	}
+	return age > silentAfter(n.cluster.times), nil
 }
 
 // mark sets the label that makes kwok keep the node, or with nil removes it.

@@ -20,7 +20,7 @@ const freshFor = time.Second
 type pulse struct {
 	kept  bool      // kwok is asked to keep its lease
 	ready bool      // see takesPods
-	lease time.Time // its last renewal, by the clock of this machine, which is kwok's
+	lease time.Time // its last renewal, by kwok's clock; see clock
 }
 
 // pulses looks at all simulated nodes at once.
@@ -32,11 +32,13 @@ type pulses struct {
 	last map[string]pulse
 }
 
-// look returns the pulses of all simulated nodes, not older than freshFor.
+// look returns the pulses of all simulated nodes, not older than freshFor when it was called. Who waited for a look that began meanwhile shares
+// it: where a look takes longer than that, 5,000 callers would otherwise look one after the other.
 func (p *pulses) look(ctx context.Context) (map[string]pulse, error) {
+	asked := time.Now()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.last != nil && time.Since(p.at) < freshFor {
+	if p.last != nil && p.at.After(asked.Add(-freshFor)) {
 		return p.last, nil
 	}
 	began := time.Now()

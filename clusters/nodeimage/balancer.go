@@ -15,6 +15,7 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters/balancer"
 	"github.com/holdfast-ha/holdfast/clusters/engine"
 	"github.com/holdfast-ha/holdfast/clusters/nodeimage/layer"
+	"github.com/holdfast-ha/holdfast/clusters/nodeimage/linuxonly"
 	"github.com/holdfast-ha/holdfast/clusters/nodeimage/registry"
 )
 
@@ -48,7 +49,8 @@ const envoyScript = "#!/bin/sh\nexec /usr/local/bin/holdfast " + balancer.Comman
 
 // EnsureBalancer makes sure that the engine holds the image that kind starts in front of several control planes: the one
 // that the engine has, otherwise kind's own from a registry, otherwise a replacement that is built here and stored in this
-// engine alone, under the name of kind's image. A replacement that another recipe built counts as missing.
+// engine alone, under the name of kind's image. A replacement that another recipe built counts as missing. On another system than
+// Linux there is no replacement, and the error is a linuxonly.Error.
 //
 // Why a replacement image, and not control planes that join without a load balancer: kind always starts a load balancer for
 // several control planes, and with the replacement kind's cluster creation, kubeconfigs and cluster deletion work unchanged. Why
@@ -77,13 +79,17 @@ func ensureBalancer(ctx context.Context, h host, e registry.Engine, o Options) (
 	if err == nil && current || ctx.Err() != nil {
 		return held, err
 	}
-	if registry.Pull(ctx, e, BalancerImage) == nil {
+	unsent := registry.Pull(ctx, e, BalancerImage)
+	if unsent == nil {
 		pulled, _, err := heldBalancer(ctx, e)
 		pulled.Source = registry.Pulled
 		return pulled, err
 	}
 	if ctx.Err() != nil {
 		return Balancer{}, context.Cause(ctx)
+	}
+	if err := linuxonly.Check(ctx, h.system, e, linuxonly.Balancer, unsent); err != nil {
+		return Balancer{}, err
 	}
 	if err := buildBalancer(ctx, h, e, o); err != nil {
 		return Balancer{}, err

@@ -75,6 +75,26 @@ func TestEnsureBalancer(t *testing.T) {
 	}
 }
 
+// Another system than Linux has no replacement, and kind's own serves there too.
+func TestEnsureBalancerOnAMac(t *testing.T) {
+	m, o := balancerMachine(t), Options{CacheDir: t.TempDir(), Progress: func(Step) {}}
+	m.system = "darwin"
+	e := &fakeEngine{held: map[string]string{}, arch: "aarch64", scripts: map[string]string{"pull": "echo 'Error: manifest unknown' >&2; exit 125"}}
+	_, err := ensureBalancer(t.Context(), m.host(), e, o)
+	for _, want := range []string{"built only on Linux", "Error: manifest unknown", "'holdfast image save FILE --balancer'", "(linux/arm64)"} {
+		if !strings.Contains(message(err), want) {
+			t.Errorf("got %v, want %q", err, want)
+		}
+	}
+	if len(m.asked) > 0 {
+		t.Errorf("a build was begun: %q", m.asked)
+	}
+	e.held[BalancerImage] = envoySays
+	if held, err := ensureBalancer(t.Context(), m.host(), e, o); err != nil || held.Program != Envoy {
+		t.Errorf("with kind's own: %+v, %v", held, err)
+	}
+}
+
 // balancerMachine has what a build of the balancer needs.
 func balancerMachine(t *testing.T) *machine {
 	m := newMachine(t)

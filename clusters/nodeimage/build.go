@@ -12,6 +12,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/clusters/engine"
 	"github.com/holdfast-ha/holdfast/clusters/nodeimage/cache"
+	"github.com/holdfast-ha/holdfast/clusters/nodeimage/linuxonly"
 	"github.com/holdfast-ha/holdfast/clusters/nodeimage/registry"
 )
 
@@ -19,7 +20,7 @@ import (
 const buildSteps = 9
 
 // Build makes a node image for a version of Kubernetes ("" means DefaultKubernetes) and loads it into the engine. It reuses
-// finished parts from the cache. It needs root, Debian's or Ubuntu's packages, and the Go toolchain. A build that is
+// finished parts from the cache. It needs Linux, root, Debian's or Ubuntu's packages, and the Go toolchain. A build that is
 // interrupted or killed leaves no image and no incomplete cache entry; the next build reuses the parts that it finished.
 // Builds in several processes run one after the other.
 func Build(ctx context.Context, e *engine.Engine, version string, o Options) (registry.Ref, error) {
@@ -65,6 +66,9 @@ func (h host) begin(ctx context.Context, o Options, of int) (b *builder, work st
 }
 
 func build(ctx context.Context, h host, e registry.Engine, version string, o Options) (ref registry.Ref, err error) {
+	if err := linuxonly.Check(ctx, h.system, e, linuxonly.Node(version), nil); err != nil {
+		return registry.Ref{}, err
+	}
 	holdfast, err := h.holdfast(ctx, o.CacheDir) // first, because a build takes minutes
 	if err != nil {
 		return registry.Ref{}, err

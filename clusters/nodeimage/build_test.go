@@ -339,6 +339,19 @@ func TestBuildAsAUser(t *testing.T) {
 	}
 }
 
+// A system that cannot build refuses before anything is downloaded.
+func TestBuildOnAMac(t *testing.T) {
+	m, dir := buildMachine(t), filepath.Join(t.TempDir(), "cache")
+	m.system = "darwin"
+	_, err := build(t.Context(), m.host(), &fakeEngine{arch: "aarch64"}, "v1.37.1", Options{CacheDir: dir, Progress: func(Step) {}})
+	if text := message(err); !strings.HasPrefix(text, "the image is built only on Linux, and this is darwin: let the container engine") {
+		t.Errorf("got %s", text)
+	}
+	if _, err := os.Stat(dir); err == nil || len(m.asked) > 0 {
+		t.Errorf("asked %q, %v", m.asked, err)
+	}
+}
+
 // A holdfast that cannot run in a container is refused before anything is made.
 func TestBuildWithoutHoldfast(t *testing.T) {
 	m, dir := buildMachine(t), filepath.Join(t.TempDir(), "cache")

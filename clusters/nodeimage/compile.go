@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"runtime"
 )
 
 // Command is a command of a Go module at one version.
@@ -20,17 +21,26 @@ type Command struct {
 // programs of a node image, so that no go.mod depends on it; the replacements in the module's own go.mod apply. The result
 // is cached by all its inputs. Compile waits for a concurrent build to finish. The first call takes minutes.
 func Compile(ctx context.Context, c Command, o Options) (path string, err error) {
+	return compileFor(ctx, "linux", c, o)
+}
+
+// CompileHere is Compile for a program that runs on this machine, which may have another system than the nodes.
+func CompileHere(ctx context.Context, c Command, o Options) (path string, err error) {
+	return compileFor(ctx, runtime.GOOS, c, o)
+}
+
+func compileFor(ctx context.Context, system string, c Command, o Options) (path string, err error) {
 	if err := o.fill(); err != nil {
 		return "", err
 	}
-	path, err = compile(ctx, thisHost(), c, o)
+	path, err = compile(ctx, thisHost(), system, c, o)
 	if err != nil {
 		return "", fmt.Errorf("compile %s %s: %w", c.Name, c.Version, err)
 	}
 	return path, nil
 }
 
-func compile(ctx context.Context, h host, c Command, o Options) (path string, err error) {
+func compile(ctx context.Context, h host, system string, c Command, o Options) (path string, err error) {
 	b, work, end, err := h.begin(ctx, o, 1)
 	if err != nil {
 		return "", err
@@ -40,7 +50,7 @@ func compile(ctx context.Context, h host, c Command, o Options) (path string, er
 		return "", err
 	}
 	var dir string
-	one := program{name: c.Name, module: c.Module, version: c.Version, commands: []string{c.Package}, ldflags: c.LDFlags}
+	one := program{name: c.Name, module: c.Module, version: c.Version, system: system, commands: []string{c.Package}, ldflags: c.LDFlags}
 	if err := b.program(ctx, one, &dir); err != nil {
 		return "", err
 	}

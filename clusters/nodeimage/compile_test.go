@@ -29,7 +29,7 @@ func compileMachine(t *testing.T) *machine {
 func TestCompile(t *testing.T) {
 	var told []State
 	m, o := compileMachine(t), Options{CacheDir: t.TempDir(), Progress: func(s Step) { told = append(told, s.State) }}
-	path, err := compile(t.Context(), m.host(), descheduler(), o)
+	path, err := compile(t.Context(), m.host(), "linux", descheduler(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,13 +44,13 @@ func TestCompile(t *testing.T) {
 		}
 	}
 
-	again, err := compile(t.Context(), m.host(), descheduler(), o)
+	again, err := compile(t.Context(), m.host(), "linux", descheduler(), o)
 	if err != nil || again != path || m.count("go build") != 1 {
 		t.Errorf("a second time: %s, %v, %d builds; want what the cache holds", again, err, m.count("go build"))
 	}
 	other := descheduler()
 	other.LDFlags = ""
-	if again, err := compile(t.Context(), m.host(), other, o); err != nil || again == path {
+	if again, err := compile(t.Context(), m.host(), "linux", other, o); err != nil || again == path {
 		t.Errorf("with other flags: %s, %v; want another program", again, err)
 	}
 	if diff := cmp.Diff([]State{Started, Done, Started, Cached, Started, Done}, told); diff != "" {
@@ -61,12 +61,32 @@ func TestCompile(t *testing.T) {
 	}
 }
 
+// A program for this machine is not the one for the nodes of another system.
+func TestCompileForASystem(t *testing.T) {
+	m, o := compileMachine(t), Options{CacheDir: t.TempDir(), Progress: func(Step) {}}
+	paths := map[string]bool{}
+	for _, system := range []string{"linux", "darwin"} {
+		path, err := compile(t.Context(), m.host(), system, descheduler(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		paths[path] = true
+		built := m.calls[len(m.calls)-1]
+		if line, env := strings.Join(built.args, " "), strings.Join(built.env, " "); !strings.HasPrefix(line, "build ") || !strings.Contains(env, "GOOS="+system+" ") {
+			t.Errorf("%s: go %s with %s", system, line, env)
+		}
+	}
+	if len(paths) != 2 {
+		t.Errorf("both systems have the program %v", paths)
+	}
+}
+
 // TestCompileThatFails: a failed compilation leaves no cache entry.
 func TestCompileThatFails(t *testing.T) {
 	o := Options{CacheDir: t.TempDir(), Progress: func(Step) {}}
 	m := compileMachine(t)
 	m.answers["go build"] = answer{err: errors.New("a compiler's error")}
-	_, err := compile(t.Context(), m.host(), descheduler(), o)
+	_, err := compile(t.Context(), m.host(), "linux", descheduler(), o)
 	if err == nil || !strings.HasPrefix(err.Error(), "descheduler v0.36.0: a compiler's error\nthe whole log is in ") {
 		t.Errorf("got %v", err)
 	}
@@ -74,7 +94,7 @@ func TestCompileThatFails(t *testing.T) {
 		t.Errorf("left behind: %q %q", found, unfinished(t, o.CacheDir))
 	}
 	m.missing = []string{"go"}
-	if _, err := compile(t.Context(), m.host(), descheduler(), o); !errors.Is(err, errNoGo) {
+	if _, err := compile(t.Context(), m.host(), "linux", descheduler(), o); !errors.Is(err, errNoGo) {
 		t.Errorf("without Go: %v", err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/holdfast-ha/holdfast/clusters/nodeimage/linuxonly"
 	"github.com/holdfast-ha/holdfast/clusters/nodeimage/registry"
 )
 
@@ -17,7 +18,7 @@ type Forecast struct {
 	PullBytes  int64  // what a registry would send, compressed
 	// Kept and Missing are the parts of a build that the cache has, and those that are to be made.
 	Kept, Missing []Part
-	// Blocked is what keeps a build from beginning; nil if it can.
+	// Blocked is what keeps a build from beginning; nil if it can. It is a linuxonly.Error on a system that cannot build.
 	Blocked error
 }
 
@@ -74,6 +75,7 @@ func foresee(ctx context.Context, h host, e registry.Asker, version string, o Op
 	if err != nil {
 		return f, err
 	}
+	var unsent error
 	for _, name := range stockNames(version) {
 		size, err := pullBytes(ctx, name, arch)
 		switch {
@@ -83,9 +85,13 @@ func foresee(ctx context.Context, h host, e registry.Asker, version string, o Op
 			f.PullBytes, f.Kubernetes = size, registry.Image{}.Ref(name).Kubernetes
 			return f, nil
 		}
+		unsent = errors.Join(unsent, err)
 		if errors.Is(err, registry.ErrNoRegistry) {
 			break // as ensure does
 		}
+	}
+	if f.Blocked = linuxonly.Check(ctx, h.system, e, linuxonly.Node(f.Kubernetes), unsent); f.Blocked != nil {
+		return f, nil
 	}
 	f.Blocked = f.divide(ctx, h, o)
 	return f, nil

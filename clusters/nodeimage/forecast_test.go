@@ -110,6 +110,12 @@ func TestForesee(t *testing.T) {
 			change: func(m *machine) { m.uid = 1000 }, cache: []string{rootfsEntry("rootfs", debianSuite, packages, netfilterTar)},
 			want: told{Kept: "root file system", Missing: strings.TrimPrefix(allParts, "root file system ")},
 		},
+		"not on another system": {
+			change: func(m *machine) { m.system = "darwin" },
+			want: told{Blocked: "the image is built only on Linux, and this is darwin, and no registry sent it: no registry answers: let the container " +
+				"engine reach a registry that has it, or run 'holdfast image load FILE' with a file that 'holdfast image save FILE --kubernetes v1.37.1' " +
+				"wrote on a Linux machine of the same architecture (linux/amd64)"},
+		},
 		"no Go": {
 			change: func(m *machine) { m.missing = []string{"go"} },
 			want:   told{Missing: allParts, Blocked: errNoGo.Error()},

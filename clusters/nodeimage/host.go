@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"time"
@@ -38,12 +39,13 @@ type host struct {
 	readFile func(path string) ([]byte, error)
 	start    func(ctx context.Context, program, config, socket string) (stop func() error, err error) // a containerd
 	uid      int
+	system   string // runtime.GOOS
 	// holdfast is the path of the holdfast executable that runs on nodes; it may be compiled into cacheDir.
 	holdfast func(ctx context.Context, cacheDir string) (string, error)
 }
 
 func thisHost() host {
-	return host{run: run, lookPath: lookPath, readFile: os.ReadFile, start: registry.StartContainerd, uid: os.Geteuid(), holdfast: self.Path}
+	return host{run: run, lookPath: lookPath, readFile: os.ReadFile, start: registry.StartContainerd, uid: os.Geteuid(), system: runtime.GOOS, holdfast: self.Path}
 }
 
 // lookPath also searches the sbin directories: the PATH of users, and of some root shells, does not contain them.

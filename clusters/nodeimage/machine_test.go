@@ -24,6 +24,7 @@ type machine struct {
 	answers map[string]answer
 	missing []string // programs
 	uid     int
+	system  string
 
 	noHoldfast error // there is no holdfast executable for this reason
 
@@ -39,7 +40,7 @@ type answer struct {
 }
 
 func newMachine(t *testing.T) *machine {
-	return &machine{t: t, files: map[string]string{}, answers: map[string]answer{"go env GOVERSION": {text: "go1.26.8\n"}}}
+	return &machine{t: t, system: "linux", files: map[string]string{}, answers: map[string]answer{"go env GOVERSION": {text: "go1.26.8\n"}}}
 }
 
 func (m *machine) host() host {
@@ -61,6 +62,7 @@ func (m *machine) host() host {
 			return func() error { return nil }, nil
 		},
 		uid:      m.uid,
+		system:   m.system,
 		holdfast: func(context.Context, string) (string, error) { return holdfastProgram(m.t), m.noHoldfast },
 	}
 }

@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/holdfast-ha/holdfast/clusters/engine"
 	"github.com/holdfast-ha/holdfast/clusters/nodeimage/cache"
+	"github.com/holdfast-ha/holdfast/clusters/nodeimage/linuxonly"
 	"github.com/holdfast-ha/holdfast/clusters/nodeimage/registry"
 )
 
@@ -51,20 +53,23 @@ func ClearCache(ctx context.Context, o Options) error {
 }
 
 // Ensure returns an image for a version of Kubernetes: one that the engine holds, otherwise kindest/node from a registry,
-// otherwise one that it builds. An empty version means DefaultKubernetes; then kind's own default image is accepted as
-// well, both in the engine and from a registry. Ensure notices within seconds when no registry answers.
+// otherwise one that it builds, or on another system than Linux a linuxonly.Error. An empty version means DefaultKubernetes; then
+// kind's own default image is accepted as well, both in the engine and from a registry. Ensure notices within seconds when no
+// registry answers.
 //
 // A second call takes about as long as the engine needs to look the image up.
 func Ensure(ctx context.Context, e *engine.Engine, version string, o Options) (registry.Ref, error) {
 	if err := o.fill(); err != nil {
 		return registry.Ref{}, err
 	}
-	return ensure(ctx, e, version, func(ctx context.Context, version string) (registry.Ref, error) {
+	return ensure(ctx, thisHost(), e, version, func(ctx context.Context, version string) (registry.Ref, error) {
 		return Build(ctx, e, version, o)
 	})
 }
 
-func ensure(ctx context.Context, e registry.Engine, version string, build func(context.Context, string) (registry.Ref, error)) (registry.Ref, error) {
+func ensure(
+	ctx context.Context, h host, e registry.Engine, version string, build func(context.Context, string) (registry.Ref, error),
+) (registry.Ref, error) {
 	wanted := orDefault(version)
 	if err := checkForm(wanted); err != nil {
 		return registry.Ref{}, err
@@ -73,6 +78,7 @@ func ensure(ctx context.Context, e registry.Engine, version string, build func(c
 	if held || err != nil {
 		return ref, err
 	}
+	var unsent error
 	for _, name := range stockNames(version) {
 		err := registry.Pull(ctx, e, name)
 		if err == nil {
@@ -83,9 +89,13 @@ func ensure(ctx context.Context, e registry.Engine, version string, build func(c
 		if ctx.Err() != nil {
 			return registry.Ref{}, err
 		}
+		unsent = errors.Join(unsent, err)
 		if errors.Is(err, registry.ErrNoRegistry) {
 			break // the registry would not answer for another image either
 		}
+	}
+	if err := linuxonly.Check(ctx, h.system, e, linuxonly.Node(wanted), unsent); err != nil {
+		return registry.Ref{}, fmt.Errorf("get a node image for Kubernetes %s: %w", wanted, err)
 	}
 	return build(ctx, wanted)
 }
@@ -112,6 +122,11 @@ func present(ctx context.Context, e registry.Asker, version string) (ref registr
 // orDefault is the version that is meant: an empty one means DefaultKubernetes.
 func orDefault(version string) string { return cmp.Or(version, DefaultKubernetes) }
 
+// DefaultVersions are the versions that Ensure may take for an empty one, the best first: DefaultKubernetes, and that of kind's own default image.
+func DefaultVersions() []string {
+	return slices.Compact([]string{DefaultKubernetes, kindDefaultVersion()})
+}
+
 // builtRepository is the repository of built images. The host part is explicit because podman prefixes a name without a
 // host with localhost and Docker does not.
 const builtRepository = "localhost/holdfast/node"
@@ -134,9 +149,10 @@ func stockNames(version string) []string {
 }
 
 // kindDefaultTag is the reference of kind's default image with a tag in place of a digest.
-func kindDefaultTag() string {
-	return stockName(registry.Image{}.Ref(registry.KindDefault()).Kubernetes)
-}
+func kindDefaultTag() string { return stockName(kindDefaultVersion()) }
+
+// kindDefaultVersion is the version of Kubernetes in kind's default image.
+func kindDefaultVersion() string { return registry.Image{}.Ref(registry.KindDefault()).Kubernetes }
 
 // checkForm rejects a malformed version before anything slow starts.
 func checkForm(version string) error {

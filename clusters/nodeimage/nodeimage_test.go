@@ -66,7 +66,7 @@ func TestEnsure(t *testing.T) {
 			}
 			var built string
 			begun := time.Now()
-			got, err := ensure(t.Context(), e, c.version, func(_ context.Context, version string) (registry.Ref, error) {
+			got, err := ensure(t.Context(), host{system: "linux"}, e, c.version, func(_ context.Context, version string) (registry.Ref, error) {
 				built = version
 				return registry.Ref{Source: registry.Built}, nil
 			})
@@ -86,10 +86,28 @@ func TestEnsure(t *testing.T) {
 	}
 }
 
+// Whatever image Ensure takes for an empty version, its version is one of these.
+func TestDefaultVersions(t *testing.T) {
+	all := DefaultVersions()
+	if len(all) == 0 || all[0] != DefaultKubernetes {
+		t.Errorf("got %q, want %s first", all, DefaultKubernetes)
+	}
+	for _, image := range append(stockNames(""), kindDefaultTag()) {
+		if version := (registry.Image{}).Ref(image).Kubernetes; !slices.Contains(all, version) {
+			t.Errorf("%s has %s, which is not one of %q", image, version, all)
+		}
+	}
+	for _, version := range all {
+		if err := checkForm(version); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // A registry that does not answer for one image is not asked for a second.
 func TestEnsureAsksASilentRegistryOnce(t *testing.T) {
 	e := &fakeEngine{scripts: map[string]string{"pull": "exit 1"}}
-	_, err := ensure(t.Context(), e, "", func(context.Context, string) (registry.Ref, error) { return registry.Ref{}, nil })
+	_, err := ensure(t.Context(), host{system: "linux"}, e, "", func(context.Context, string) (registry.Ref, error) { return registry.Ref{}, nil })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,11 +119,40 @@ func TestEnsureAsksASilentRegistryOnce(t *testing.T) {
 
 func TestEnsureRefusesBeforeItAsks(t *testing.T) {
 	e := &fakeEngine{}
-	if _, err := ensure(t.Context(), e, "1.37", nil); err == nil || err.Error() != `kubernetes version "1.37": want the form `+DefaultKubernetes {
+	if _, err := ensure(t.Context(), host{system: "linux"}, e, "1.37", nil); err == nil || err.Error() != `kubernetes version "1.37": want the form `+DefaultKubernetes {
 		t.Errorf("got %v", err)
 	}
 	if len(e.asked) != 0 {
 		t.Errorf("asked %q", e.asked)
+	}
+}
+
+// A system that cannot build refuses at once, and says why there is nothing else. What the engine holds serves there too.
+func TestEnsureOnAMac(t *testing.T) {
+	mac := host{system: "darwin"}
+	never := func(context.Context, string) (registry.Ref, error) {
+		t.Error("a build was begun")
+		return registry.Ref{}, nil
+	}
+	e := &fakeEngine{arch: "aarch64", scripts: map[string]string{"pull": "echo 'dial tcp: connection refused' >&2; exit 1"}}
+	_, err := ensure(t.Context(), mac, e, "v1.36.3", never)
+	const want = "get a node image for Kubernetes v1.36.3: the image is built only on Linux, and this is darwin, and no registry sent it: " +
+		"pull index.docker.io/kindest/node:v1.36.3: no registry answers: dial tcp: connection refused: let the container engine reach a registry " +
+		"that has it, or run 'holdfast image load FILE' with a file that 'holdfast image save FILE --kubernetes v1.36.3' wrote on a Linux machine " +
+		"of the same architecture (linux/arm64)"
+	if message(err) != want || !errors.Is(err, registry.ErrNoRegistry) {
+		t.Errorf("got  %v\nwant %s", err, want)
+	}
+
+	e.scripts["pull"] = `echo "manifest unknown of $1" >&2; exit 1`
+	_, err = ensure(t.Context(), mac, e, "", never)
+	if text := message(err); !strings.Contains(text, "manifest unknown of "+stockName(DefaultKubernetes)+"; pull ") || !strings.Contains(text, "of "+registry.KindDefault()) {
+		t.Errorf("got %s: want why each image could not be pulled, on one line", text)
+	}
+
+	e.held = map[string]string{stockName(DefaultKubernetes): stockSays}
+	if ref, err := ensure(t.Context(), mac, e, DefaultKubernetes, never); err != nil || ref.Source != registry.Present {
+		t.Errorf("with an image: %+v, %v", ref, err)
 	}
 }
 
@@ -126,7 +173,7 @@ func TestEnsureEndsWithItsContext(t *testing.T) {
 					cancel(stop)
 				}
 			}
-			_, err := ensure(ctx, e, "", func(context.Context, string) (registry.Ref, error) {
+			_, err := ensure(ctx, host{system: "linux"}, e, "", func(context.Context, string) (registry.Ref, error) {
 				t.Error("a build was begun")
 				return registry.Ref{}, nil
 			})

@@ -2,6 +2,7 @@ package nodeimage
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -24,6 +25,7 @@ type program struct {
 	name     string   // of the cache entry
 	module   string   // the module's path
 	version  string   // and version
+	system   string   // that it runs on, as Go names it; empty: Linux
 	commands []string // package paths
 	rename   string   // the file name of the only command, if it differs from the last element of the package path
 	ldflags  string
@@ -91,10 +93,15 @@ func kubernetes(version string) program {
 
 // key is the same for two builds if and only if they produce the same files.
 func (p program) key(goVersion string) string {
-	return digest(append([]string{
-		p.module, p.version, p.rename, p.ldflags, p.tags, fmt.Sprint(p.cgo), goVersion, runtime.GOARCH,
-	}, p.commands...)...)
+	inputs := append([]string{p.module, p.version, p.rename, p.ldflags, p.tags, fmt.Sprint(p.cgo), goVersion, runtime.GOARCH}, p.commands...)
+	if p.goos() != "linux" { // the key of a program for Linux is older than the choice
+		inputs = append(inputs, p.goos())
+	}
+	return digest(inputs...)
 }
+
+// goos is the system that the commands run on.
+func (p program) goos() string { return cmp.Or(p.system, "linux") }
 
 // entry is the name of the cache entry that the files are kept in.
 func (p program) entry(goVersion string) string {
@@ -170,7 +177,7 @@ func (g goTool) compile(ctx context.Context, p program, dir, work string, log *o
 	_, err := g.run(ctx, call{dir: work, name: g.path, log: log,
 		args: []string{"build", "-trimpath", "-buildvcs=false", "-tags", p.tags, "-ldflags", "-s -w " + p.ldflags,
 			"-o", dir + string(filepath.Separator), "tool"},
-		env: []string{"GOFLAGS=-mod=mod", "GOWORK=off", "GO111MODULE=on", "GOOS=linux", "GOARCH=" + runtime.GOARCH, cgo},
+		env: []string{"GOFLAGS=-mod=mod", "GOWORK=off", "GO111MODULE=on", "GOOS=" + p.goos(), "GOARCH=" + runtime.GOARCH, cgo},
 	})
 	return err
 }

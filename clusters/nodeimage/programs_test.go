@@ -85,6 +85,7 @@ func TestProgramKey(t *testing.T) {
 		"tags":    func(p *program) { p.tags = "x" },
 		"cgo":     func(p *program) { p.cgo = true },
 		"rename":  func(p *program) { p.rename = "x" },
+		"system":  func(p *program) { p.system = "darwin" },
 	}
 	for name, change := range changes {
 		other := etcd("v3.7.0")
@@ -96,7 +97,9 @@ func TestProgramKey(t *testing.T) {
 	if base.key("go1.26.9") == base.key("go1.26.8") {
 		t.Error("another toolchain, and the same key")
 	}
-	if etcd("v3.7.0").key("go1.26.8") != base.key("go1.26.8") {
+	linux := etcd("v3.7.0")
+	linux.system = "linux"
+	if linux.key("go1.26.8") != base.key("go1.26.8") {
 		t.Error("the same program has two keys")
 	}
 }

@@ -89,7 +89,7 @@ func TestSaveAndLoad(t *testing.T) {
 	if content, err := os.ReadFile(got); err != nil || string(content) != string(archivetest.Tar(t, parts)) {
 		t.Errorf("the engine got %d bytes, %v", len(content), err)
 	}
-	ref, err := ensure(t.Context(), to, "v1.37.0", func(context.Context, string) (registry.Ref, error) {
+	ref, err := ensure(t.Context(), host{system: "linux"}, to, "v1.37.0", func(context.Context, string) (registry.Ref, error) {
 		return registry.Ref{}, errors.New("it would be built")
 	})
 	if err != nil || ref.Image != image.Name {

@@ -7,9 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
-	"strconv"
-	"strings"
+	"runtime"
 	"syscall"
 )
 
@@ -17,10 +15,10 @@ import (
 // PIDs.
 type Process struct {
 	Host string `json:"host"`
-	// Machine is the boot ID of the kernel and the PID namespace. Empty if /proc does not provide them.
+	// Machine identifies the boot of the machine, and on Linux also the PID namespace. Empty if the system does not tell.
 	Machine string `json:"machine,omitempty"`
 	PID     int    `json:"pid"`
-	// Began is the start time of the process in clock ticks since boot. Empty if /proc does not provide it.
+	// Began is the start time of the process, in the form that this system has for it. Empty if the system does not tell.
 	Began string `json:"began,omitempty"`
 }
 
@@ -45,7 +43,7 @@ func Self() Process {
 // Life reports whether the process is still alive. A zombie has ended.
 func (p Process) Life() Life {
 	self, _ := os.Hostname()
-	if p.PID <= 0 || p.Host != self || p.Machine != machine() {
+	if p.PID <= 0 || !p.isOf(runtime.GOOS, self, machine()) {
 		return Elsewhere
 	}
 	if p.Began != "" {
@@ -62,41 +60,10 @@ func (p Process) Life() Life {
 	return Lives
 }
 
+// isOf reports whether the process belongs to a machine. A Mac gets another host name from each network that it joins, and its boot's identity is
+// unique. On Linux the host name counts too, because a container may not see all of its identity.
+func (p Process) isOf(system, host, machine string) bool {
+	return p.Machine == machine && (p.Host == host || system == "darwin" && machine != "")
+}
+
 func (p Process) String() string { return fmt.Sprintf("process %d on %s", p.PID, p.Host) }
-
-// machine is empty if /proc is not available. Then only the host name identifies the machine.
-func machine() string {
-	boot, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
-	space, _ := os.Readlink("/proc/self/ns/pid")
-	return strings.TrimSpace(string(boot)) + space
-}
-
-// Indexes of the fields in /proc/PID/stat after the process name. The name is in parentheses and may contain any character.
-// Source: https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html
-const (
-	fieldState = 0
-	fieldBegan = 19
-)
-
-// began is the start time of a process. The error is os.ErrNotExist if the process has ended.
-func began(pid int) (string, error) {
-	stat, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
-	if errors.Is(err, syscall.ESRCH) { // the process ended between open and read
-		return "", os.ErrNotExist
-	}
-	if err != nil {
-		if _, noProc := os.Stat("/proc/self/stat"); noProc != nil {
-			return "", errors.New("there is no /proc")
-		}
-		return "", err
-	}
-	text := string(stat)
-	fields := strings.Fields(text[strings.LastIndex(text, ")")+1:])
-	if len(fields) <= fieldBegan {
-		return "", fmt.Errorf("read /proc/%d/stat: %d fields after the name", pid, len(fields))
-	}
-	if state := fields[fieldState]; state == "Z" || state == "X" {
-		return "", os.ErrNotExist
-	}
-	return fields[fieldBegan], nil
-}

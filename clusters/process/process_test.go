@@ -29,7 +29,7 @@ func TestAKilledProcessHasEnded(t *testing.T) {
 	child := Self()
 	child.PID = cmd.Process.Pid
 	if child.Began, err = began(child.PID); err != nil {
-		t.Skipf("this system has no /proc: %v", err)
+		t.Skipf("this system does not tell when a process began: %v", err)
 	}
 	if child.Life() != Lives {
 		t.Errorf("while it lives: %s", child.Life())
@@ -53,22 +53,41 @@ func TestAKilledProcessHasEnded(t *testing.T) {
 
 // A reused PID belongs to another process. The state of a process on another machine is unknown.
 func TestAnotherProcessOfTheSamePID(t *testing.T) {
-	later, far, renamed := Self(), Self(), Self()
+	later, far := Self(), Self()
 	if later.Began == "" {
-		t.Skip("this system has no /proc")
+		t.Skip("this system does not tell when a process began")
 	}
 	later.Began += "1"
 	far.Machine = "another boot"
-	renamed.Host = "another host"
 	for want, p := range map[Life]Process{Ended: later, Elsewhere: far} {
 		if got := p.Life(); got != want {
 			t.Errorf("%+v: %s, want %s", p, got, want)
 		}
 	}
-	if got := renamed.Life(); got != Elsewhere {
-		t.Errorf("%+v: %s", renamed, got)
-	}
 	if got := (Process{}).Life(); got != Elsewhere {
 		t.Errorf("no process: %s", got)
+	}
+}
+
+// The host name of a Mac changes with its network, and the identity of its boot does not.
+func TestIsOf(t *testing.T) {
+	for name, test := range map[string]struct {
+		system, host, machine string
+		p                     Process
+		want                  bool
+	}{
+		"Linux":                         {"linux", "a", "boot", Process{Host: "a", Machine: "boot"}, true},
+		"Linux, another host name":      {"linux", "b", "boot", Process{Host: "a", Machine: "boot"}, false},
+		"Linux, another boot":           {"linux", "a", "later", Process{Host: "a", Machine: "boot"}, false},
+		"macOS":                         {"darwin", "a", "boot", Process{Host: "a", Machine: "boot"}, true},
+		"macOS, another host name":      {"darwin", "b", "boot", Process{Host: "a", Machine: "boot"}, true},
+		"macOS, another boot":           {"darwin", "a", "later", Process{Host: "a", Machine: "boot"}, false},
+		"macOS without a boot":          {"darwin", "a", "", Process{Host: "a"}, true},
+		"macOS without a boot, far off": {"darwin", "b", "", Process{Host: "a"}, false},
+		"a system that does not tell":   {"openbsd", "b", "", Process{Host: "a"}, false},
+	} {
+		if got := test.p.isOf(test.system, test.host, test.machine); got != test.want {
+			t.Errorf("%s: %t, want %t", name, got, test.want)
+		}
 	}
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/holdfast-ha/holdfast/workloads/app"
 )
 
-// helm is the Helm that renders a chart where the user has none. It is compiled in a module of its own: to link it would bring more than
+// helm is the Helm that renders a chart on this machine where the user has none. It is compiled in a module of its own: to link it would bring more than
 // a hundred modules.
 var helm = nodeimage.Command{
 	Name: "helm", Module: "helm.sh/helm/v4", Version: "v4.3.1", Package: "helm.sh/helm/v4/cmd/helm",
@@ -53,7 +53,7 @@ func (h Helm) program(ctx context.Context) (string, error) {
 			if out == nil {
 				out = io.Discard
 			}
-			return nodeimage.Compile(ctx, helm, nodeimage.Options{Progress: nodeimage.ProgressTo(out)})
+			return nodeimage.CompileHere(ctx, helm, nodeimage.Options{Progress: nodeimage.ProgressTo(out)})
 		}
 	}
 	path, err := compile(ctx)

@@ -18,7 +18,7 @@ import (
 // fillPerPod is the time that each pod of a fill adds to deployLimit: on two cores that did nothing else, 35 a second became ready.
 const fillPerPod = 100 * time.Millisecond
 
-// fillAtOnce is how many pods of a fill may exist that are not ready. The controller manager creates pods ten times faster than they are
+// fillAtOnce is the number of pods of a fill that are not ready from which on no further Deployment is created. The controller manager creates pods ten times faster than they are
 // bound: 150,000 at once left the API server no time for the leases of the nodes. Of 5,000 at once, kwok made three
 // patches for each pod that became ready, and a new pod became ready after minutes.
 const fillAtOnce = 1000
@@ -77,9 +77,10 @@ func (env *Environment) reported(ctx context.Context, limit time.Duration) error
 			return false, "", err
 		}
 		n := int64(len(some.Items)) + ptr.Deref(some.RemainingItemCount, 0)
-		if n != seen {
-			seen, since = n, time.Now()
+		if n > seen { // fewer: old ones have expired, which the API server does after an hour
+			since = time.Now()
 		}
+		seen = n
 		return time.Since(since) >= quietFor, fmt.Sprintf("%d Events", n), nil
 	})
 }

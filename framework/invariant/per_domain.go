@@ -103,6 +103,7 @@ type lowest struct {
 func (p PerDomain) lowest(f *evidence.Run, key history.Key) (low lowest) {
 	from, to := f.Begin(), f.End()
 	before := make(map[string]bool) // current pods, by UID
+	placer := spread.NewPlacer(p.TopologyKey)
 	evidence.Moments(f.Record, func(at history.Offset, s *history.State) {
 		if at < from || at >= to {
 			return
@@ -125,7 +126,7 @@ func (p PerDomain) lowest(f *evidence.Run, key history.Key) (low lowest) {
 			}
 		}
 		before = now
-		placed := spread.Place(s, w, standing, p.TopologyKey)
+		placed := placer.Place(s, w, standing)
 		for _, domain := range slices.Sorted(maps.Keys(placed.Counts)) {
 			if pods := placed.Counts[domain]; !low.seen || pods < low.pods {
 				low.seen, low.at, low.domain, low.pods, low.blind = true, at, domain, pods, f.Blind(at)

@@ -106,7 +106,7 @@ func byKind(run history.Run, keys []history.Key) string {
 
 // follow records every state before until in which all workloads had settled and that differs from the previous one.
 func (p SpreadTogether) follow(f *evidence.Run, keys []history.Key, until history.Offset) (all spread.Distributions) {
-	from := f.Begin()
+	from, placer := f.Begin(), spread.NewPlacer(p.TopologyKey)
 	evidence.Moments(f.Record, func(at history.Offset, s *history.State) {
 		if at < from || at >= until {
 			return
@@ -122,7 +122,7 @@ func (p SpreadTogether) follow(f *evidence.Run, keys []history.Key, until histor
 		if !all.AtEnd {
 			return
 		}
-		placed := spread.Place(s, together, pods, p.TopologyKey)
+		placed := placer.Place(s, together, pods)
 		placed.At, placed.Blind = at, f.Blind(at)
 		if last := all.Last(); last != nil && last.Same(placed) {
 			last.Blind = last.Blind && placed.Blind

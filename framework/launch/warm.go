@@ -1,11 +1,11 @@
 package launch
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"k8s.io/client-go/kubernetes"
@@ -50,9 +50,8 @@ func usable(ctx context.Context, c clusters.Cluster) error {
 }
 
 // Find returns the first cluster with a spec that can be used. It says why another one with that spec cannot. Without a version, the spec means
-// the default version, as it would for a new cluster.
+// one of the versions that it might mean for a new cluster.
 func (w warm) Find(ctx context.Context, spec clusters.Spec) (string, error) {
-	spec.Kubernetes = cmp.Or(spec.Kubernetes, nodeimage.DefaultKubernetes)
 	names, err := inventory.Warm()
 	if err != nil {
 		return "", err
@@ -60,7 +59,7 @@ func (w warm) Find(ctx context.Context, spec clusters.Spec) (string, error) {
 	for _, name := range names {
 		c, err := w.open(ctx, name)
 		if err == nil {
-			if has, _ := c.Spec().Unlike(spec); has != "" {
+			if !fits(c.Spec(), spec) {
 				continue
 			}
 			err = w.usable(ctx, c)
@@ -69,13 +68,31 @@ func (w warm) Find(ctx context.Context, spec clusters.Spec) (string, error) {
 			return "", ctx.Err()
 		}
 		if err != nil {
-			w.say(fmt.Sprintf("cluster %s is kept warm, and cannot be used: %s", name, err))
+			w.say(fmt.Sprintf("cluster %s is kept warm, and cannot be used: %s", name, nextStep(name, err)))
 			continue
 		}
 		w.say(fmt.Sprintf("cluster %s was kept warm, and is used in place of a new one", name))
 		return name, nil
 	}
 	return "", nil
+}
+
+// fits reports whether a cluster is as a new one might be.
+func fits(has, wanted clusters.Spec) bool {
+	if wanted.Kubernetes == "" && !slices.Contains(nodeimage.DefaultVersions(), has.Kubernetes) {
+		return false // Unlike accepts any version
+	}
+	unlike, _ := has.Unlike(wanted)
+	return unlike == ""
+}
+
+// nextStep adds to the error of a cluster that does not exist how to get rid of its mark: otherwise every run would say so. The error's own next
+// step, which makes the cluster, is left out.
+func nextStep(name string, err error) error {
+	if gone := (*inventory.NotFoundError)(nil); errors.As(err, &gone) {
+		return fmt.Errorf("%w: 'holdfast down %s' forgets it", gone, name)
+	}
+	return err
 }
 
 // Spoil makes a cluster one that no run uses in place of a new one.

@@ -3,6 +3,7 @@ package launch
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -34,7 +35,7 @@ func TestFind(t *testing.T) {
 	w := warm{
 		open: func(_ context.Context, name string) (clusters.Cluster, error) {
 			if name == "a-gone" {
-				return nil, errors.New("it does not exist")
+				return nil, fmt.Errorf("open cluster %s: %w; 'holdfast up %s' makes it", name, &inventory.NotFoundError{Name: name}, name)
 			}
 			return clustertest.New(name, specs[name]), nil
 		},
@@ -67,7 +68,8 @@ func TestFind(t *testing.T) {
 	}
 	find(lab)
 	want := []string{
-		"cluster a-gone is kept warm, and cannot be used: it does not exist", "cluster c-used is kept warm, and cannot be used: run 7 uses it",
+		"cluster a-gone is kept warm, and cannot be used: cluster a-gone does not exist: 'holdfast down a-gone' forgets it",
+		"cluster c-used is kept warm, and cannot be used: run 7 uses it",
 		"cluster d-free was kept warm, and is used in place of a new one",
 	}
 	if !slices.Equal(said, want) {
@@ -91,6 +93,35 @@ func TestFind(t *testing.T) {
 	stop()
 	if name, err := w.Find(stopped, lab); name != "" || !errors.Is(err, context.Canceled) {
 		t.Errorf("after an interrupt: %q, %v", name, err)
+	}
+}
+
+// Where any version is wanted, a warm cluster may have each one that a new cluster might have, and no other. Where the default version is wanted by
+// name, it has that one.
+func TestFindOfAnEmptyVersion(t *testing.T) {
+	t.Setenv("HOLDFAST_CACHE", t.TempDir())
+	if err := inventory.KeepWarm("a"); err != nil {
+		t.Fatal(err)
+	}
+	versions := nodeimage.DefaultVersions()
+	for _, test := range []struct {
+		has, wanted string
+		used        bool
+	}{
+		{versions[0], "", true}, {versions[len(versions)-1], "", true}, {"v1.30.0", "", false},
+		{versions[len(versions)-1], nodeimage.DefaultKubernetes, len(versions) == 1},
+	} {
+		w := warm{
+			open: func(_ context.Context, name string) (clusters.Cluster, error) {
+				return clustertest.New(name, clusters.Spec{Zones: []string{"a"}, Kubernetes: test.has}), nil
+			},
+			usable: func(context.Context, clusters.Cluster) error { return nil },
+			say:    func(string) {},
+		}
+		name, err := w.Find(t.Context(), clusters.Spec{Zones: []string{"a"}, Kubernetes: test.wanted})
+		if (name == "a") != test.used || err != nil {
+			t.Errorf("has %s, and %q is wanted: found %q, %v", test.has, test.wanted, name, err)
+		}
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -23,6 +24,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/fault"
 	"github.com/holdfast-ha/holdfast/framework/fault/node"
 	"github.com/holdfast-ha/holdfast/framework/poll"
+	"github.com/holdfast-ha/holdfast/framework/prose"
 	"github.com/holdfast-ha/holdfast/workloads"
 )
 
@@ -32,8 +34,8 @@ const serverLimit = 5 * time.Minute
 
 // Cluster reverts the faults that a killed harness has left in a cluster, and removes its objects: it unpauses and starts nodes,
 // runs the undo scripts that faults have stored on them, uncordons nodes that a fault has cordoned, and deletes the namespaces and
-// all other objects with holdfast's labels. It calls say once for each thing it did. It returns when AwaitIntact does. It must not
-// be called while a run uses the cluster.
+// all other objects with holdfast's labels. It calls say once for each thing it did, and once for all simulated nodes. It returns
+// when AwaitIntact does. It must not be called while a run uses the cluster.
 func Cluster(ctx context.Context, cluster clusters.Cluster, say func(string)) error {
 	h := restorer{cluster: cluster, say: say}
 	if err := h.machines(ctx); err != nil {
@@ -54,15 +56,17 @@ type restorer struct {
 // reports whether the others are Ready. At the end it waits for every node once more, because a node may become Ready only after
 // its undo scripts have run.
 func (h restorer) machines(ctx context.Context) error {
-	var away, up []clusters.Node
+	var away, up, simulated []clusters.Node
 	for _, n := range h.cluster.Nodes() { // control planes first
 		state, err := n.State(ctx)
-		if err != nil {
+		switch {
+		case err != nil:
 			return err
-		}
-		if state == clusters.Running {
+		case state == clusters.Running:
 			up = append(up, n)
-		} else {
+		case n.Role() == clusters.Simulated:
+			simulated = append(simulated, n)
+		default:
 			away = append(away, n)
 		}
 	}
@@ -70,7 +74,7 @@ func (h restorer) machines(ctx context.Context) error {
 	for _, n := range away {
 		errs = append(errs, h.revive(ctx, n))
 	}
-	errs = append(errs, h.undo(ctx, away))
+	errs = append(errs, h.undo(ctx, away), h.reviveSimulated(ctx, simulated))
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
@@ -100,6 +104,32 @@ func (h restorer) revive(ctx context.Context, n clusters.Node) error {
 		return errors.Join(refused, err)
 	}
 	h.say(does + n.Name())
+	return nil
+}
+
+// reviveSimulated starts simulated nodes at the same time, as they were lost: each start waits until a lease is renewed, and a zone of a large
+// cluster has more than a thousand nodes. Like revive, it returns an error only if a node does not run then: one for all of them.
+func (h restorer) reviveSimulated(ctx context.Context, nodes []clusters.Node) error {
+	var started atomic.Int64
+	var group errgroup.Group // not node.OnEach, which would return a thousand errors of an API server that is away
+	for _, n := range nodes {
+		group.Go(func() error {
+			refused := n.Start(ctx)
+			if now, err := n.State(ctx); err != nil || now != clusters.Running {
+				return errors.Join(refused, err)
+			}
+			started.Add(1)
+			return nil
+		})
+	}
+	err := group.Wait()
+	count := int(started.Load())
+	if count > 0 {
+		h.say("started " + prose.Count(count, "simulated node"))
+	}
+	if err != nil {
+		return fmt.Errorf("start %s: %d do not run, one of them: %w", prose.Count(len(nodes), "simulated node"), len(nodes)-count, err)
+	}
 	return nil
 }
 

@@ -1,11 +1,13 @@
 package restore
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -15,6 +17,7 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/clusters/clustertest"
 	"github.com/holdfast-ha/holdfast/framework/internal/errtest"
+	"github.com/holdfast-ha/holdfast/framework/poll"
 	"github.com/holdfast-ha/holdfast/workloads"
 )
 
@@ -145,6 +148,73 @@ func TestClusterNamesWhatItCannotRevert(t *testing.T) {
 				errtest.Check(t, err, test.want)
 				if !slices.Equal(said, test.said) {
 					t.Errorf("it says %q, want %q", said, test.said)
+				}
+			})
+		})
+	}
+}
+
+// large is a cluster whose lost nodes take a while to start, and some do not.
+type large struct {
+	*clustertest.Cluster
+	broken []string
+}
+
+func (l large) Nodes() (all []clusters.Node) {
+	for _, n := range l.Cluster.Nodes() {
+		all = append(all, slow{n, slices.Contains(l.broken, n.Name())})
+	}
+	return all
+}
+
+type slow struct {
+	clusters.Node
+	broken bool
+}
+
+func (s slow) Start(ctx context.Context) error {
+	if state, err := s.State(ctx); err != nil || state == clusters.Running {
+		return err
+	}
+	if err := poll.Pass(ctx, 10*time.Second); err != nil {
+		return err
+	}
+	if s.broken {
+		return errors.New("no lease")
+	}
+	return s.Node.Start(ctx)
+}
+
+// TestSimulatedNodesStartTogether, and are one line and one error, however many there are. Real nodes are started one after the other, before them.
+func TestSimulatedNodesStartTogether(t *testing.T) {
+	for name, test := range map[string]struct {
+		broken []string
+		said   []string
+		want   string
+	}{
+		"all of them": {nil, []string{"started wa1", "started wb1", "started 500 simulated nodes"}, ""},
+		"all but two": {
+			[]string{"sim1", "sim500"}, []string{"started wa1", "started wb1", "started 498 simulated nodes"},
+			"heal cluster demo: start 500 simulated nodes: 2 do not run, one of them: no lease",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				fake := large{clustertest.New("demo", clusters.Spec{Zones: []string{"a", "b"}, SimulatedNodes: 500}), test.broken}
+				for _, m := range fake.Machines {
+					if m.Role() == clusters.Simulated || m.Role() == clusters.Worker {
+						m.SetState(clusters.Exited)
+					}
+				}
+				var said []string
+				began := time.Now()
+				err := Cluster(t.Context(), fake, func(what string) { said = append(said, what) })
+				errtest.Check(t, err, test.want)
+				if !slices.Equal(said, test.said) {
+					t.Errorf("it says %q, want %q", said, test.said)
+				}
+				if took := time.Since(began); took > time.Minute {
+					t.Errorf("it took %s", took)
 				}
 			})
 		})

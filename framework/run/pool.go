@@ -133,7 +133,7 @@ func (p *pool) discard(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), discardLimit)
 	defer cancel()
 	if p.borrowed != "" && p.borrowed != p.cluster.Spec().Kubernetes { // a scenario has upgraded it
-		if err := p.spoil(ctx); err != nil {
+		if err := p.giveUp(ctx); err != nil {
 			return err
 		}
 	}
@@ -170,20 +170,25 @@ func (p *pool) keepIfHealthy(ctx context.Context, check func(context.Context) er
 // discardBroken discards a cluster that may not answer any more. A warm one is removed as well, unless another process has taken it.
 func (p *pool) discardBroken(ctx context.Context) error {
 	if p.borrowed != "" {
-		select {
-		case <-p.hold.Lost():
-			err := p.hold.Err()
-			p.forget()
-			return err
-		default:
-		}
-		if err := p.spoil(ctx); err != nil {
+		if err := p.giveUp(ctx); err != nil {
 			return err
 		}
 	}
 	p.hold.Drop()
 	p.hold = nil
 	return p.discard(ctx)
+}
+
+// giveUp spoils a warm cluster, unless another process has taken it: then it is left alone, and the error says so.
+func (p *pool) giveUp(ctx context.Context) error {
+	select {
+	case <-p.hold.Lost():
+		err := p.hold.Err()
+		p.forget()
+		return err
+	default:
+		return p.spoil(ctx)
+	}
 }
 
 // spoil makes a warm cluster one of this run, so that it is removed when it is given back. If that fails, this run uses the cluster no more, and

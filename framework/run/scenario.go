@@ -254,7 +254,10 @@ func (a *attempt) judge(s scenario.Spec, dir string, recordErr error) result {
 	if err != nil {
 		return a.keep(s, judge.Found{}, errors.Join(recordErr, err))
 	}
-	verdicts := judge.Judge(recorded)
+	verdicts, err := judged(recorded)
+	if err != nil {
+		return a.keep(s, judge.Found{}, errors.Join(recordErr, err))
+	}
 	if errors.Is(recordErr, environment.ErrUnhealthy) && s.Mutant == nil {
 		if s.Lot == "" { // the next scenario would find it like this, too
 			a.stopFor(recordErr)
@@ -271,6 +274,12 @@ func (a *attempt) judge(s scenario.Spec, dir string, recordErr error) result {
 	out := a.keep(s, judge.FoundBy(recorded, verdicts), nil)
 	out.remedies, out.findings = judge.Remedies(recorded, verdicts), judge.Audited(recorded)
 	return out
+}
+
+// judged are the verdicts about a record. A promise that panics, which may be a user's own, is an error: the workload is removed all the same.
+func judged(r history.Run) (verdicts []verdict.Verdict, err error) {
+	defer noPanic(&err)
+	return judge.Judge(r), nil
 }
 
 func broke(v verdict.Verdict) bool { return v.Outcome == verdict.Violated }

@@ -57,23 +57,33 @@ func (g *group) clear(ctx context.Context) error {
 	errs := make([]error, len(g.clears))
 	var all sync.WaitGroup
 	for i, clear := range g.clears {
-		all.Go(func() { errs[i] = clear(ctx) })
+		all.Go(func() {
+			defer noPanic(&errs[i])
+			errs[i] = clear(ctx)
+		})
 	}
 	all.Wait()
 	return errors.Join(errs...)
 }
 
-// together runs scenarios at the same time, and keeps their results, which have the scenarios' order.
+// together runs scenarios at the same time, and keeps their results, which have the scenarios' order. After a panic of one, the others end, and
+// together panics with it: who began the run gives its clusters back even so.
 func (r *runner) together(ctx context.Context, some []scenario.Spec) []result {
 	g := &group{members: some}
-	results := make([]result, len(some))
+	results, panics := make([]result, len(some)), make([]error, len(some))
 	var all sync.WaitGroup
 	for i, s := range some {
-		all.Go(func() { results[i] = (&attempt{runner: r, group: g}).run(ctx, s) })
+		all.Go(func() {
+			defer noPanic(&panics[i])
+			results[i] = (&attempt{runner: r, group: g}).run(ctx, s)
+		})
 	}
 	all.Wait()
 	if len(g.clears) > 0 {
 		r.giveBack(ctx, cleanLimit, g.clear)
+	}
+	if err := errors.Join(panics...); err != nil {
+		panic(err)
 	}
 	return results
 }

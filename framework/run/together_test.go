@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,8 +16,11 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/holdfast-ha/holdfast/clusters/clustertest"
+	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
 	"github.com/holdfast-ha/holdfast/framework/fault"
 	"github.com/holdfast-ha/holdfast/framework/hold"
+	"github.com/holdfast-ha/holdfast/framework/internal/errtest"
+	"github.com/holdfast-ha/holdfast/framework/invariant"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
@@ -123,6 +127,48 @@ func TestTogetherWithOneThatFails(t *testing.T) {
 		}
 		if n := strings.Count(c.out.String(), "is not as it was, and is given up"); n != 1 {
 			t.Errorf("it is said %d times:\n%s", n, c.out.String())
+		}
+	})
+}
+
+// crashing is a promise of a user's own that panics when it is judged.
+type crashing struct{}
+
+func (crashing) String() string        { return "no crash" }
+func (crashing) Needs() evidence.Needs { return evidence.Needs{} }
+func (crashing) Judge(*evidence.Run, verdict.Missing) verdict.Verdict {
+	panic("index out of range of the user's own")
+}
+
+// extended lets records hold the promise: once, for all repetitions of a test.
+var extended = sync.OnceValue(invariant.Extend[crashing])
+
+// A promise that panics is an error of its scenario, whose workload is cleared. The others keep their verdicts.
+func TestTogetherWithAPromiseThatPanics(t *testing.T) {
+	if err := extended(); err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		c, specs := newFixture(t), several("a", "b", "c")
+		specs[1].Promises = []invariant.Invariant{evenZones, crashing{}}
+		for i, got := range c.together(t.Context(), specs) {
+			switch {
+			case i == 1:
+				errtest.Check(t, got.err, "panic: index out of range of the user's own")
+				if got.outcome != "" {
+					t.Errorf("%s is judged %s", specs[i].Name, got.outcome)
+				}
+			case got.outcome != verdict.Held || got.err != nil:
+				t.Errorf("%s: %+v", specs[i].Name, got)
+			}
+			if namespace := "/api/v1/namespaces/hf-" + strings.ReplaceAll(specs[i].Name, "/", "-"); c.created[0].Get(namespace) != nil {
+				t.Errorf("%s is left", namespace)
+			}
+		}
+		for _, kept := range c.kept().Scenarios {
+			if failed := strings.HasPrefix(kept.Error, "panic: "); failed != (kept.Name == specs[1].Name) {
+				t.Errorf("run.json has of %s the error %q", kept.Name, kept.Error)
+			}
 		}
 	})
 }

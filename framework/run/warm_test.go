@@ -172,8 +172,23 @@ func TestAWarmClusterThatCannotBeGivenUp(t *testing.T) {
 
 // A warm cluster that another process has taken is neither given up nor removed, and the marks of its faults are not those of the next cluster.
 func TestAWarmClusterThatAnotherProcessHasTaken(t *testing.T) {
+	for name, end := range map[string]func(t *testing.T, p *pool, warm *aged) error{
+		"broken": func(t *testing.T, p *pool, _ *aged) error {
+			return p.keepIfHealthy(t.Context(), func(context.Context) error { return errors.New("node w1 has Ready=False") })
+		},
+		"upgraded": func(t *testing.T, p *pool, warm *aged) error {
+			warm.version = "v1.37.0"
+			return p.discard(t.Context())
+		},
+	} {
+		t.Run(name, func(t *testing.T) { taken(t, end) })
+	}
+}
+
+// taken checks how the use of a warm cluster ends that another process has taken.
+func taken(t *testing.T, end func(t *testing.T, p *pool, warm *aged) error) {
 	synctest.Test(t, func(t *testing.T) {
-		p, did, _ := withWarm()
+		p, did, warm := withWarm()
 		fake := clustertest.New("warm", clusters.Spec{Zones: []string{"a"}})
 		client, err := kubernetes.NewForConfig(fake.Config())
 		if err != nil {
@@ -193,16 +208,17 @@ func TestAWarmClusterThatAnotherProcessHasTaken(t *testing.T) {
 		if err != nil || len(list.Items) != 1 {
 			t.Fatalf("%v, %v", list, err)
 		}
-		taken := list.Items[0]
-		for key, value := range taken.Annotations {
-			taken.Annotations[key] = strings.ReplaceAll(value, p.hold.Token(), "another's")
+		lease := list.Items[0]
+		for key, value := range lease.Annotations {
+			lease.Annotations[key] = strings.ReplaceAll(value, p.hold.Token(), "another's")
 		}
-		if _, err := leases.Update(t.Context(), &taken, metav1.UpdateOptions{}); err != nil {
+		if _, err := leases.Update(t.Context(), &lease, metav1.UpdateOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		<-p.hold.Lost()
-		if err := p.keepIfHealthy(t.Context(), func(context.Context) error { return errors.New("node w1 has Ready=False") }); err == nil {
-			t.Error("no error")
+		lost := p.hold
+		<-lost.Lost()
+		if err := end(t, p, warm); !errors.Is(err, lost.Err()) {
+			t.Errorf("got %v, want %v", err, lost.Err())
 		}
 		if got := strings.Join(*did, ", "); got != "open warm" || p.cluster != nil || len(p.inForce) > 0 {
 			t.Errorf("%s, and the pool has %v with the marks %v", got, p.cluster, p.inForce)

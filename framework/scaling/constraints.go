@@ -12,6 +12,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/holdfast-ha/holdfast/clusters"
@@ -78,11 +79,14 @@ func Bind(ctx context.Context, c clusters.Cluster, how Constraint, pods int, dir
 	}
 	name := workloads.NamespacePrefix + "scaling"
 	namespace, err := client.CoreV1().Namespaces().Create(ctx, workloads.Namespace(name), metav1.CreateOptions{})
+	if apierrors.IsAlreadyExists(err) {
+		return b, fmt.Errorf("create namespace %s: %w: a measurement that was killed has left it, and 'holdfast heal %s' removes it", name, err, c.Name())
+	}
 	if err != nil {
 		return b, fmt.Errorf("create namespace %s: %w", name, err)
 	}
 	defer func() {
-		err = errors.Join(err, remove(context.WithoutCancel(ctx), client, namespace)) // also after an interrupt; it has a limit of its own
+		err = errors.Join(err, remove(context.WithoutCancel(ctx), client, namespace)) // also after an interrupt: each of its waits has a limit of its own
 	}()
 	writer, err := history.Create(dir, history.Header{RunID: filepath.Base(dir), Scenario: "scaling/" + name, Base: time.Now(), Samples: history.SamplesOfItself})
 	if err != nil {
@@ -90,7 +94,7 @@ func Bind(ctx context.Context, c clusters.Cluster, how Constraint, pods int, dir
 	}
 	watcher, err := observe.Start(ctx, client, observe.Scope{Namespaces: []string{name}}, writer)
 	if err != nil {
-		return b, err
+		return b, errors.Join(err, writer.Close())
 	}
 	before, err := AskScheduler(ctx, c.Nodes()[0])
 	if err == nil {
@@ -109,11 +113,20 @@ func Bind(ctx context.Context, c clusters.Cluster, how Constraint, pods int, dir
 	if err != nil {
 		return b, err
 	}
-	b.Scheduler = after.Less(before)
-	if n := b.Scheduler.Attempt.Count; n < float64(pods) {
-		return b, fmt.Errorf("bind %d pods with %s: the scheduler has counted %.0f: it was started again meanwhile", pods, how.Name, n)
+	if b.Scheduler, err = Since(before, after, pods); err != nil {
+		return b, fmt.Errorf("bind %d pods with %s: %w", pods, how.Name, err)
 	}
 	return b, b.read(dir)
+}
+
+// Since is what the scheduler did between two looks, when it had so many pods to bind. The counts of a scheduler that was started again meanwhile
+// begin anew, and their differences mean nothing.
+func Since(before, after Scheduler, pods int) (Scheduler, error) {
+	s := after.Less(before)
+	if n := s.Attempt.Count; n < float64(pods) {
+		return Scheduler{}, fmt.Errorf("the scheduler has counted %.0f of %d pods that it was to bind: it was started again meanwhile, or did not bind all of them; measure again", max(0, n), pods)
+	}
+	return s, nil
 }
 
 // remove removes a namespace with everything in it, and waits until it is gone: the next one has its name.
@@ -122,11 +135,11 @@ func remove(ctx context.Context, client kubernetes.Interface, n *corev1.Namespac
 		return err
 	}
 	return poll.Until(ctx, "namespace "+n.Name+" to be gone", bindLimit, func(ctx context.Context) (bool, string, error) {
-		list, err := client.CoreV1().Namespaces().List(ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + n.Name})
-		if err != nil {
-			return false, "", err
+		_, err := client.CoreV1().Namespaces().Get(ctx, n.Name, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			return true, "", nil
 		}
-		return len(list.Items) == 0, "it is still there", nil
+		return false, "it is still there", err
 	})
 }
 
@@ -157,7 +170,13 @@ func bindAll(ctx context.Context, client kubernetes.Interface, how Constraint, p
 		if err != nil {
 			return false, "", err
 		}
-		return len(list.Items) == pods, fmt.Sprintf("%d of %d are", len(list.Items), pods), nil
+		bound := 0
+		for _, p := range list.Items {
+			if p.DeletionTimestamp == nil { // one on a node that was lost stays until its node is back, beside the pod in its place
+				bound++
+			}
+		}
+		return bound == pods, fmt.Sprintf("%d of %d are, and %d others are being deleted", bound, pods, len(list.Items)-bound), nil
 	})
 }
 

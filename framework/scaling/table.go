@@ -9,7 +9,8 @@ import (
 	"strings"
 )
 
-// PodTable is a table in Markdown: a row for each measurement, the smallest first, and the slope of each figure over the number of pods.
+// PodTable is a table in Markdown: a row for each measurement, the smallest first, and the slope of each figure over the number of pods. The
+// measurements are of one scenario, with the same timings: a slope over several would be that of none.
 func PodTable(all []Measurement) string {
 	all = slices.SortedFunc(slices.Values(all), func(a, b Measurement) int {
 		return cmp.Or(cmp.Compare(a.Pods, b.Pods), cmp.Compare(a.Nodes, b.Nodes), a.At.Compare(b.At))

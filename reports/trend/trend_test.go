@@ -146,7 +146,7 @@ func inMemory(list []nightstest.Night) (all nights.Nights) {
 // simulations is the number of random series of each kind. README's figures are of 100, with `make bench`.
 var simulations = flag.Int("simulations", 50, "random series of each kind in TestPower and TestFoundAsOftenAsComputed; TestFalseAlarms has four times as many")
 
-// TestFalseAlarms: nothing is planted in most seeds, and the level is what it says. 12 scenarios have 36 figures that vary.
+// TestFalseAlarms: nothing is planted in most seeds, and the level is what it says. 12 scenarios have 48 figures that vary.
 func TestFalseAlarms(t *testing.T) {
 	seeds, alarms := uint64(4**simulations), uint64(0)
 	for seed := range seeds {

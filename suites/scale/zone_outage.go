@@ -17,7 +17,7 @@ var ZoneOutage = scenario.Describe(scenario.Spec{
 	Simulated: among(),
 	Load:      scenario.DefaultLoad,
 	Faults:    []fault.Fault{fault.ZoneOutage{}},
-	Hold:      35 * time.Second, // 10 s to be noticed, 5 s of toleration, and 33 nodes at two a second
+	Hold:      50 * time.Second, // 10 s to be noticed, 5 s of toleration, and 33 nodes at one a second
 	Promises: []invariant.Invariant{
 		invariant.Placement{Workload: scenario.SimulatedName},
 		invariant.RecoversWithin{Workload: scenario.SimulatedName, Limit: recovery},

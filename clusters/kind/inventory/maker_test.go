@@ -54,7 +54,7 @@ func TestMakers(t *testing.T) {
 			if text := all[0].String(); !strings.HasPrefix(text, want) || !strings.HasSuffix(text, ": holdfast down killed") {
 				t.Errorf("says %s", text)
 			}
-			if err := forget("kept"); err != nil { // removing a cluster also removes its mark
+			if err := Forget("kept"); err != nil { // removing a cluster also removes its mark
 				t.Fatal(err)
 			}
 			if _, err := os.Stat(all[0].State); !errors.Is(err, os.ErrNotExist) {

@@ -43,7 +43,7 @@ func TestUpgradeIsKept(t *testing.T) {
 	if diff := cmp.Diff(made, keptUpgrade("x", made)); diff != "" {
 		t.Errorf("a file that was cut off (-want +got):\n%s", diff)
 	}
-	if err := forget("x"); err != nil {
+	if err := Forget("x"); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(filepath.Dir(path)); !errors.Is(err, os.ErrNotExist) {

@@ -77,7 +77,7 @@ func Delete(ctx context.Context, e Engine, name string) (Removed, error) {
 			return all, fmt.Errorf("remove cluster %s: %w", name, err)
 		}
 		if found.Nothing() {
-			return all, forget(name)
+			return all, Forget(name)
 		}
 		if err := removeParts(ctx, e, found); err != nil {
 			return all, fmt.Errorf("remove cluster %s: %w", name, err)

@@ -168,3 +168,19 @@ func TestRemoveSaysWhatTheEngineSaid(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// A name that no cluster can have is not a path: nothing outside the folder of one cluster is removed.
+func TestForgetKeepsToTheFolderOfOneCluster(t *testing.T) {
+	cache := inCache(t)
+	if err := KeepWarm("x"); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"", ".", "..", "../clusters", "y"} {
+		if err := Forget(name); err != nil {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(cache, "clusters", "x", warmFile)); err != nil {
+		t.Errorf("the mark of another cluster: %v", err)
+	}
+}

@@ -102,8 +102,11 @@ func IsWarm(name string) (bool, error) {
 	return true, nil
 }
 
-// forget removes the files of a cluster.
-func forget(name string) error {
+// Forget removes the files of a cluster that is gone. Its marks would otherwise be those of the next cluster of its name.
+func Forget(name string) error {
+	if CheckName(name) != nil {
+		return nil // no cluster has such a name, and "" or ".." would be another folder than that of a cluster
+	}
 	dir, err := stateDir(name)
 	if err != nil {
 		return err

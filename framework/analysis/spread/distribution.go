@@ -72,7 +72,7 @@ func FollowDistribution(f *evidence.Run, key history.Key, topology string, waiti
 	settling := evidence.Settler{Key: key, Waiting: waiting}
 	usable := make(map[string]bool)
 	taken := make(map[string]string) // nodes that were unschedulable at some time since the last settled state, and why
-	placer := placer{topology: topology}
+	placer := NewPlacer(topology)
 	evidence.Moments(f.Record, func(at history.Offset, s *history.State) {
 		w := s.Workloads[key]
 		noteTaken(s, w, topology, placer.look(s, w), usable, taken)
@@ -86,7 +86,7 @@ func FollowDistribution(f *evidence.Run, key history.Key, topology string, waiti
 		if l.AtEnd = settling.Both; !ok {
 			return
 		}
-		placed := placer.place(s, w, evidence.Bound(pods))
+		placed := placer.Place(s, w, evidence.Bound(pods))
 		placed.At, placed.waiting, placed.Blind = at, len(pods)-len(evidence.Bound(pods)), f.Blind(at)
 		if last := l.Last(); last != nil && last.Same(placed) {
 			last.Blind = last.Blind && placed.Blind

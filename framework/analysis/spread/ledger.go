@@ -37,7 +37,7 @@ func (c *SkewChange) worse(allowed int) bool { return c.after > c.before && c.af
 // rollout if the newest pods are of another revision, a scale-down if there were more pods than wanted, and otherwise another client.
 // So a pod of an old revision that another client deletes during a rollout counts as the rollout's.
 type SkewLedger struct {
-	placer   placer
+	placer   *Placer
 	facts    *evidence.Run
 	keys     []history.Key
 	topology string
@@ -81,7 +81,7 @@ func FollowSkew(f *evidence.Run, topology string, keys ...history.Key) *SkewLedg
 // NewSkewLedger returns a ledger without entries that can say why a pod left.
 func NewSkewLedger(f *evidence.Run, topology string, keys []history.Key) *SkewLedger {
 	l := &SkewLedger{
-		facts: f, keys: keys, topology: topology, placer: placer{topology: topology}, State: history.NewState(), lost: make(map[string]bool), known: make(map[string]bool),
+		facts: f, keys: keys, topology: topology, placer: NewPlacer(topology), State: history.NewState(), lost: make(map[string]bool), known: make(map[string]bool),
 		deleted: controllersDeleted(f.Record), selectors: make(map[history.Key]map[string]string), revisions: make(map[history.Key][]revisionSeen), replicas: make(map[history.Key][]replicasSeen),
 	}
 	if f.Objects == nil {
@@ -258,7 +258,7 @@ func (l *SkewLedger) measure() int {
 	if len(pods) == 0 {
 		return 0
 	}
-	return l.placer.place(l.State, together, pods).Skew()
+	return l.placer.Place(l.State, together, pods).Skew()
 }
 
 // noteNode notes why a node is unschedulable.

@@ -7,9 +7,9 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
-// placer counts pods by domain. It looks at all nodes once, and later at those that have changed: it is asked after each event, and a cluster
+// Placer counts pods by domain. It looks at all nodes once, and later at those that have changed: it is asked after each event, and a cluster
 // with many nodes has many events.
-type placer struct {
+type Placer struct {
 	topology string
 
 	known    *history.State
@@ -21,25 +21,20 @@ type placer struct {
 	names    []string          // of closed, without the tainted ones, sorted
 }
 
-// Place counts a workload's pods by domain.
-func Place(s *history.State, w history.Workload, pods []history.Pod, topology string) *Distribution {
-	p := placer{topology: topology}
-	return p.place(s, w, pods)
-}
+// NewPlacer counts pods by the domains of a topology, such as zones.
+func NewPlacer(topology string) *Placer { return &Placer{topology: topology} }
 
 // look looks at the nodes that have changed, and returns their names: at all nodes the first time, and when the workload chooses others.
-func (p *placer) look(s *history.State, w history.Workload) (changed []string) {
-	since, changes := p.changes, s.NodeChanges()
-	if p.known != s {
-		since = 0
+func (p *Placer) look(s *history.State, w history.Workload) (changed []string) {
+	if p.known == s {
+		changed = s.NodesChanged(p.changes)
 	}
-	changed = s.NodesChanged(since)
 	if p.known != s || !maps.Equal(p.selector, w.NodeSelector) {
 		p.known, p.selector, p.names = s, w.NodeSelector, nil
 		p.domains, p.open, p.closed = make(map[string]string, len(s.Nodes)), make(map[string]int), make(map[string]string)
 		changed = slices.AppendSeq(slices.Clone(changed), maps.Keys(s.Nodes))
 	}
-	p.changes = changes
+	p.changes = s.NodeChanges()
 	for _, name := range changed {
 		p.forget(name)
 		if n, there := s.Nodes[name]; there {
@@ -50,7 +45,7 @@ func (p *placer) look(s *history.State, w history.Workload) (changed []string) {
 }
 
 // forget takes a node out of what is known.
-func (p *placer) forget(name string) {
+func (p *Placer) forget(name string) {
 	domain, counts := p.domains[name]
 	if !counts {
 		return
@@ -69,7 +64,7 @@ func (p *placer) forget(name string) {
 }
 
 // learn adds a node that is not known.
-func (p *placer) learn(n history.Node) {
+func (p *Placer) learn(n history.Node) {
 	domain, may := domainOf(n, p.selector, p.topology)
 	if !may {
 		return
@@ -87,8 +82,8 @@ func (p *placer) learn(n history.Node) {
 	}
 }
 
-// place counts a workload's pods by domain.
-func (p *placer) place(s *history.State, w history.Workload, pods []history.Pod) *Distribution {
+// Place counts a workload's pods by domain.
+func (p *Placer) Place(s *history.State, w history.Workload, pods []history.Pod) *Distribution {
 	p.look(s, w)
 	d := &Distribution{replicas: w.Replicas, Counts: make(map[string]int, len(p.open)), Outside: len(pods)}
 	revisions := make(map[string]bool)

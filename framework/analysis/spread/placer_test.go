@@ -32,7 +32,7 @@ func TestSimulatedZones(t *testing.T) {
 		"on real nodes":      {nil, "w1", map[string]int{"a": 1}},
 		"on simulated nodes": {map[string]string{roleLabel: simulated}, "sim-00001", map[string]int{"sim-a": 0, "sim-b": 1}},
 	} {
-		got := Place(state, history.Workload{NodeSelector: tt.selector, Replicas: 1}, []history.Pod{{Name: "p", Node: tt.node}}, "zone")
+		got := NewPlacer("zone").Place(state, history.Workload{NodeSelector: tt.selector, Replicas: 1}, []history.Pod{{Name: "p", Node: tt.node}})
 		if !maps.Equal(got.Counts, tt.want) || got.Outside != 0 {
 			t.Errorf("%s: %v and %d outside, want %v", name, got.Counts, got.Outside, tt.want)
 		}
@@ -44,7 +44,7 @@ func TestSimulatedZones(t *testing.T) {
 func TestPlacerFollows(t *testing.T) {
 	for seed := range uint64(50) {
 		random := rand.New(rand.NewPCG(seed, 7))
-		state, follows := history.NewState(), placer{topology: "zone"}
+		state, follows := history.NewState(), NewPlacer("zone")
 		w := history.Workload{Replicas: 4}
 		for step := range 400 {
 			state.Apply(history.Event{Node: randomNode(random)})
@@ -58,7 +58,7 @@ func TestPlacerFollows(t *testing.T) {
 			for i := range w.Replicas {
 				pods = append(pods, history.Pod{Name: fmt.Sprint(i), Node: nodeName(random)})
 			}
-			got, want := follows.place(state, w, pods), Place(state, w, pods, "zone")
+			got, want := follows.Place(state, w, pods), NewPlacer("zone").Place(state, w, pods)
 			if !reflect.DeepEqual(got, want) {
 				t.Fatalf("seed %d, step %d: %s, and without what was known before: %s", seed, step, got, want)
 			}

@@ -131,7 +131,7 @@ func TestWorkflowsGiveTheirScriptsWhatTheyRead(t *testing.T) {
 			"certify": {"last-certificate.sh", "compare-certificates.sh"}, "planted": {"no-certificate.sh"},
 			"nights": {"keep-night.sh", "gather-nights.sh", "trend.sh"},
 		},
-		"release.yml": {"image": {"push-image.sh"}, "images": {"join-images.sh"}},
+		"release.yml": {"tap": {"push-cask.sh"}, "image": {"push-image.sh"}, "images": {"join-images.sh"}},
 	} {
 		if diff := cmp.Diff(want, checkScripts(t, workflow)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", workflow, diff)

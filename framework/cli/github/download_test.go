@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -24,7 +25,7 @@ func releaseArchive(t *testing.T, says string) []byte {
 	var all bytes.Buffer
 	zipped := gzip.NewWriter(&all)
 	out := tar.NewWriter(zipped)
-	for name, text := range map[string]string{"LICENSE": "...", "holdfast": "#!/bin/sh\necho " + says + "\n"} {
+	for name, text := range map[string]string{"LICENSE": "...", "holdfast": "#!/bin/sh\necho " + says + "\n", "holdfast-linux-arm64": "linux"} {
 		must(t, out.WriteHeader(&tar.Header{Name: name, Mode: 0o755, Size: int64(len(text))}))
 		_, err := out.Write([]byte(text))
 		must(t, err)
@@ -63,6 +64,8 @@ func TestActionDownload(t *testing.T) {
 	good := string(releaseArchive(t, "released"))
 	sums := sumOf("another") + "  holdfast_1.2.3_linux_arm64.tar.gz\n" + sumOf(good) + "  " + name + "\n"
 	whole := map[string]string{name: good, "checksums.txt": sums}
+	const mac = "holdfast_1.2.3_darwin_arm64.tar.gz"
+	forMac := map[string]string{mac: good, "checksums.txt": sumOf(good) + "  " + mac + "\n"}
 	for title, test := range map[string]struct {
 		env   []string // beside a Linux runner on X64, and the tag v1.2.3 of the action
 		files map[string]string
@@ -72,6 +75,7 @@ func TestActionDownload(t *testing.T) {
 	}{
 		"the release of the action":  {nil, whole, 0, "holdfast is release v1.2.3, downloaded from ", false},
 		"the release that is asked":  {[]string{"VERSION=v1.2.3", "REF=main"}, whole, 0, "holdfast is release v1.2.3", false},
+		"the release for a Mac":      {[]string{"RUNNER_OS=macOS", "RUNNER_ARCH=ARM64"}, forMac, 0, "holdfast is release v1.2.3", false},
 		"a wrong sum":                {nil, map[string]string{name: string(releaseArchive(t, "evil")), "checksums.txt": sums}, 1, "::error title=holdfast v1.2.3 is not what was published::" + name + " has the sum ", false},
 		"no sum":                     {nil, map[string]string{name: good, "checksums.txt": sumOf(good) + "  " + name + ".asc\n"}, 1, "checksums.txt says ''", false},
 		"cut off":                    {nil, map[string]string{name: good[:100], "checksums.txt": sums}, 1, "Nothing of it is run, and nothing is built in its place", false},
@@ -106,6 +110,10 @@ func TestActionDownload(t *testing.T) {
 				}
 				return
 			}
+			_, err := os.Stat(filepath.Join(r.dir, "holdfast", "v1.2.3", "holdfast-linux-arm64"))
+			if onMac := slices.Contains(test.env, "RUNNER_OS=macOS"); onMac != (err == nil) {
+				t.Errorf("the executable for containers, on a Mac %t: %v", onMac, err)
+			}
 			out, err := exec.CommandContext(t.Context(), filepath.Join(r.dir, "holdfast", "v1.2.3", "holdfast")).Output()
 			if err != nil || string(out) != "released\n" || r.read(r.output) != program {
 				t.Errorf("told %q, and the executable says %q, %v", r.read(r.output), out, err)
@@ -116,34 +124,51 @@ func TestActionDownload(t *testing.T) {
 
 // The action asks for the names that goreleaser gives, on the platforms that it builds for.
 func TestActionDownloadsWhatIsReleased(t *testing.T) {
-	var config struct {
-		Builds   []struct{ Goos, Goarch []string }
-		Archives []struct {
-			NameTemplate string `json:"name_template"`
-		}
-		Checksum struct {
-			NameTemplate string `json:"name_template"`
-		}
-	}
-	text, err := os.ReadFile(".github/goreleaser.yaml")
-	must(t, err)
-	must(t, yaml.Unmarshal(text, &config))
-	if len(config.Archives) != 1 || len(config.Builds) != 1 || config.Checksum.NameTemplate != "checksums.txt" {
+	config := readGoreleaser(t)
+	if len(config.Archives) == 0 || config.Checksum.NameTemplate != "checksums.txt" {
 		t.Fatalf("%+v", config)
 	}
 	script := readScript(t, filepath.Join(actionDir, "download.sh"))
-	if want := `name="holdfast_${release#v}_$platform.tar.gz"`; !strings.Contains(script, want) || config.Archives[0].NameTemplate != "holdfast_{{ .Version }}_{{ .Os }}_{{ .Arch }}" {
-		t.Errorf("goreleaser calls an archive %q, and the action asks for another name", config.Archives[0].NameTemplate)
+	for _, a := range config.Archives {
+		if want := `name="holdfast_${release#v}_$platform.tar.gz"`; !strings.Contains(script, want) || a.NameTemplate != "holdfast_{{ .Version }}_{{ .Os }}_{{ .Arch }}" {
+			t.Errorf("goreleaser calls an archive %q, and the action asks for another name", a.NameTemplate)
+		}
 	}
-	asked := regexp.MustCompile(`platform=(\w+) `).FindAllStringSubmatch(script, -1)
-	if len(asked) != len(config.Builds[0].Goos)*len(config.Builds[0].Goarch) {
-		t.Errorf("the action knows %d platforms", len(asked))
-	}
-	for _, system := range config.Builds[0].Goos {
-		for _, arch := range config.Builds[0].Goarch {
-			if !strings.Contains(script, "platform="+system+"_"+arch+" ") {
-				t.Errorf("the action does not ask for %s/%s", system, arch)
+	built := 0
+	for _, b := range config.Builds {
+		built += len(b.Goos) * len(b.Goarch)
+		for _, system := range b.Goos {
+			for _, arch := range b.Goarch {
+				if !strings.Contains(script, "platform="+system+"_"+arch+" ") {
+					t.Errorf("the action does not ask for %s/%s", system, arch)
+				}
 			}
 		}
 	}
+	if asked := regexp.MustCompile(`platform=(\w+) `).FindAllStringSubmatch(script, -1); len(asked) != built {
+		t.Errorf("the action knows %d platforms, and %d are released", len(asked), built)
+	}
+}
+
+// goreleaser is what tests look at of its configuration.
+type goreleaser struct {
+	Builds   []struct{ Goos, Goarch []string }
+	Archives []struct {
+		NameTemplate string `json:"name_template"`
+	}
+	Checksum struct {
+		NameTemplate string `json:"name_template"`
+	}
+	Casks []struct {
+		Repository map[string]string
+		SkipUpload any `json:"skip_upload"`
+	} `json:"homebrew_casks"`
+}
+
+func readGoreleaser(t *testing.T) (config goreleaser) {
+	t.Helper()
+	text, err := os.ReadFile(".github/goreleaser.yaml")
+	must(t, err)
+	must(t, yaml.Unmarshal(text, &config))
+	return config
 }

@@ -36,7 +36,8 @@ func TestKeepNight(t *testing.T) {
 	}
 	for _, name := range []string{
 		"run-v1.37.0/r 1/run.json", "run-v1.37.0/r 1/report.json", "run-v1.37.0/r 1/report.html", "run-v1.37.0/r 1/chaos/a/events.jsonl", "run-v1.37.0/latest/report.json",
-		"run-v1.37.0/last-attempt/run.json", "certificate-a/c1/certificate.json",
+		"run-v1.37.0/last-attempt/run.json", "run-v1.37.0/latest/report.html", "certificate-a/c1/certificate.json", "certificate-a/c1/certificate.html",
+		"certificate-a/c1/certificate.md",
 	} {
 		must(t, os.MkdirAll(filepath.Dir(filepath.Join(tonight, name)), 0o755))
 		must(t, os.WriteFile(filepath.Join(tonight, name), []byte(name), 0o644))
@@ -44,7 +45,10 @@ func TestKeepNight(t *testing.T) {
 	if code, said := r.run(filepath.Join(nightlyDir, "keep-night.sh")); code != 0 {
 		t.Fatalf("ended with %d: %s", code, said)
 	}
-	want := []string{"certificate-a/c1/certificate.json", "run-v1.37.0/r 1/report.json", "run-v1.37.0/r 1/run.json"}
+	want := []string{
+		"certificate-a/c1/certificate.html", "certificate-a/c1/certificate.json", "run-v1.37.0/r 1/report.html", "run-v1.37.0/r 1/report.json",
+		"run-v1.37.0/r 1/run.json",
+	}
 	if diff := cmp.Diff(want, files(t, keep)); diff != "" {
 		t.Errorf("kept (-want +got):\n%s", diff)
 	}

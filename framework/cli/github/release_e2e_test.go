@@ -92,8 +92,33 @@ func TestReleaseHasEveryPlatform(t *testing.T) {
 				}
 			}
 			checkExecutable(t, inside["holdfast"], platform, r.commit)
+			r.checkBeside(t, inside, platform)
 			checkBill(t, r.file(t, strings.Replace(r.archive(platform), ".tar.gz", ".cdx.json", 1)))
 		})
+	}
+}
+
+// checkBeside wants what containers run beside an executable for another system than Linux, and nothing else.
+func (r released) checkBeside(t *testing.T, inside map[string][]byte, platform string) {
+	t.Helper()
+	system, arch, _ := strings.Cut(platform, "/")
+	var want, found []string
+	if system != "linux" {
+		want = []string{self.Beside(arch)}
+	}
+	for name := range inside {
+		if strings.HasPrefix(name, "holdfast-linux-") {
+			found = append(found, name)
+		}
+	}
+	if !slices.Equal(found, want) {
+		t.Fatalf("for containers it has %q, want %q", found, want)
+	}
+	for _, name := range found {
+		checkExecutable(t, inside[name], "linux/"+arch, r.commit)
+		if released := unpack(t, r.file(t, r.archive("linux/"+arch)))["holdfast"]; !bytes.Equal(inside[name], released) {
+			t.Errorf("%s is another executable than the one that is released for linux/%s", name, arch)
+		}
 	}
 }
 
@@ -110,8 +135,8 @@ func unpack(t *testing.T, archive []byte) map[string][]byte {
 		must(t, err)
 		inside[header.Name], err = io.ReadAll(list)
 		must(t, err)
-		if header.Name == "holdfast" && header.Mode&0o111 == 0 {
-			t.Error("the executable cannot be run")
+		if strings.HasPrefix(header.Name, "holdfast") && header.Mode&0o111 == 0 {
+			t.Errorf("%s cannot be run", header.Name)
 		}
 	}
 }
@@ -172,6 +197,7 @@ func TestReleaseManifests(t *testing.T) {
 			Version   string
 			Platforms []struct {
 				Bin, URI, SHA256 string
+				Files            []any // none: krew installs all that the archive has
 				Selector         struct {
 					MatchLabels struct{ OS, Arch string }
 				}
@@ -188,7 +214,7 @@ func TestReleaseManifests(t *testing.T) {
 		platform := p.Selector.MatchLabels.OS + "/" + p.Selector.MatchLabels.Arch
 		found = append(found, platform)
 		name := r.archive(platform)
-		if p.Bin != "holdfast" || p.SHA256 != r.sums[name] || !strings.HasSuffix(p.URI, "/holdfast-ha/holdfast/releases/download/"+r.tag+"/"+name) {
+		if p.Bin != "holdfast" || len(p.Files) > 0 || p.SHA256 != r.sums[name] || !strings.HasSuffix(p.URI, "/holdfast-ha/holdfast/releases/download/"+r.tag+"/"+name) {
 			t.Errorf("krew, %s: %+v", platform, p)
 		}
 		if !strings.Contains(cask, r.sums[name]) {

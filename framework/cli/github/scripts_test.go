@@ -131,17 +131,28 @@ func unnumbered(text string) string {
 }
 
 func TestActionBuild(t *testing.T) {
-	const fakeGo = `echo "$CGO_ENABLED ${GOBIN:-} $*" > "$RUNNER_TEMP/asked"`
-	for version, want := range map[string]string{
-		"":       "0  build -C /action/.github/actions/holdfast/../../.. -trimpath -buildvcs=false -o DIR/holdfast/bin/holdfast .\n",
-		"v1.2.3": "0 DIR/holdfast/bin install -trimpath github.com/holdfast-ha/holdfast@v1.2.3\n",
+	const fakeGo = `case "$1 ${2:-}" in
+"env GOARCH") echo arm64; exit ;;
+"env GOPATH") echo "$RUNNER_TEMP/go"; exit ;;
+esac
+echo "$CGO_ENABLED ${GOOS:-} ${GOBIN:-} $*" >> "$RUNNER_TEMP/asked"
+if [ "$1 ${GOOS:-}" = "install linux" ]; then mkdir -p "$RUNNER_TEMP/go/bin/linux_arm64"; echo linux > "$RUNNER_TEMP/go/bin/linux_arm64/holdfast"; fi`
+	const local, released = "build -C /action/.github/actions/holdfast/../../.. -trimpath -buildvcs=false -o ", "install -trimpath github.com/holdfast-ha/holdfast@v1.2.3\n"
+	for _, test := range []struct{ system, version, want string }{
+		{"Linux", "", "0   " + local + "DIR/holdfast/bin/holdfast .\n"},
+		{"Linux", "v1.2.3", "0  DIR/holdfast/bin " + released},
+		{"macOS", "", "0   " + local + "DIR/holdfast/bin/holdfast .\n0 linux  " + local + "DIR/holdfast/bin/holdfast-linux-arm64 .\n"},
+		{"macOS", "v1.2.3", "0  DIR/holdfast/bin " + released + "0 linux  " + released},
 	} {
-		r := newRunner(t, "VERSION="+version, "GITHUB_ACTION_PATH=/action/.github/actions/holdfast")
+		r := newRunner(t, "VERSION="+test.version, "GITHUB_ACTION_PATH=/action/.github/actions/holdfast", "RUNNER_OS="+test.system)
 		r.program("go", fakeGo)
 		code, said := r.run(filepath.Join(actionDir, "build.sh"))
 		got := []string{r.read(filepath.Join(r.dir, "asked")), r.read(r.output)}
-		if diff := cmp.Diff([]string{want, "program=DIR/holdfast/bin/holdfast\n"}, got); diff != "" || code != 0 {
-			t.Errorf("version %q: ended with %d, %s\n(-want +got):\n%s", version, code, said, diff)
+		if diff := cmp.Diff([]string{test.want, "program=DIR/holdfast/bin/holdfast\n"}, got); diff != "" || code != 0 {
+			t.Errorf("%s, version %q: ended with %d, %s\n(-want +got):\n%s", test.system, test.version, code, said, diff)
+		}
+		if _, err := os.Stat(filepath.Join(r.dir, "holdfast", "bin", "holdfast-linux-arm64")); test.system == "macOS" && test.version != "" && err != nil {
+			t.Error(err)
 		}
 		r.program("go", "exit 1")
 		if code, _ := r.run(filepath.Join(actionDir, "build.sh")); code == 0 || strings.Count(r.read(r.output), "program") != 1 {

@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"strconv"
 
+	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/framework/maintenance"
 	"github.com/holdfast-ha/holdfast/framework/prose"
 	"github.com/holdfast-ha/holdfast/framework/provider"
 	"github.com/holdfast-ha/holdfast/framework/scaling"
@@ -21,7 +23,7 @@ import (
 
 // constraints binds the same number of pods with each constraint, in several rounds, each in another order, and prints the medians of the
 // rounds with their ratio to none.
-func constraints(ctx context.Context, args []string, out io.Writer) (err error) {
+func constraints(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("constraints", flag.ContinueOnError)
 	pods := flags.Int("pods", 90, "pods to bind; with anti-affinity each needs a node of its own")
 	rounds := flags.Int("rounds", 5, "how often each constraint is measured")
@@ -44,25 +46,15 @@ func constraints(ctx context.Context, args []string, out io.Writer) (err error) 
 	if n := c.Spec().SimulatedNodes; *pods > n {
 		return fmt.Errorf("%d pods, and cluster %s has %d simulated nodes: with anti-affinity the rest would stay pending", *pods, c.Name(), n)
 	}
-	random := rand.New(rand.NewPCG(*seed, 0))
-	records, err := os.MkdirTemp("", "scaling-*")
+	all := scaling.Constraints()
+	found, err := measureConstraints(ctx, c, all, *pods, *rounds, rand.New(rand.NewPCG(*seed, 0)))
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(records)) }()
-	found := map[string][]scaling.Binding{}
 	gaps, unseen := 0, 0
-	all := scaling.Constraints()
-	for round := range *rounds {
-		for _, i := range random.Perm(len(all)) {
-			b, err := scaling.Bind(ctx, c, all[i], *pods, filepath.Join(records, strconv.Itoa(round)+"-"+strconv.Itoa(i)))
-			if err != nil {
-				return err
-			}
-			found[b.Constraint] = append(found[b.Constraint], b)
+	for _, bindings := range found {
+		for _, b := range bindings {
 			gaps, unseen = gaps+b.Gaps, unseen+b.Unseen
-			_, _ = fmt.Fprintf(os.Stderr, "round %d: %s: processor time %s a pod, algorithm %s, attempt %s, sli %s, record %s, %d gaps, %d pods replaced\n", round+1, b.Constraint, ms(b.Scheduler.CPUPerPod()), ms(b.Scheduler.Algorithm.Mean()),
-				ms(b.Scheduler.Attempt.Mean()), ms(b.Scheduler.SLI.Mean()), ms(b.Recorded), b.Gaps, b.Replaced)
 		}
 	}
 	seen := fmt.Sprintf("%d pods in %d rounds, each in another order. Medians, their ratio to none, and the range of the rounds. An attempt includes the writes "+
@@ -76,6 +68,52 @@ func constraints(ctx context.Context, args []string, out io.Writer) (err error) 
 		Claim: fmt.Sprintf("what constraints cost the scheduler to bind a pod, on %d nodes", c.Spec().SimulatedNodes), Seen: seen,
 		Reproduce: fmt.Sprintf("make scale-constraints NODES=%d BIND=%d ROUNDS=%d", c.Spec().SimulatedNodes, *pods, *rounds),
 	})
+}
+
+// measureConstraints holds a cluster for bindRounds, whose pods no run may disturb and no heal may remove. If another process takes the cluster
+// all the same, measuring ends.
+func measureConstraints(ctx context.Context, c clusters.Cluster, all []scaling.Constraint, pods, rounds int, order *rand.Rand) (found map[string][]scaling.Binding, err error) {
+	held, err := maintenance.Take(ctx, c, "scale constraints")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, held.Release(ctx)) }() // also after an interrupt
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go func() {
+		select {
+		case <-held.Lost():
+			cancel(held.Err())
+		case <-ctx.Done():
+		}
+	}()
+	found, err = bindRounds(ctx, c, all, pods, rounds, order)
+	if cause := context.Cause(ctx); err != nil && !errors.Is(err, cause) {
+		err = errors.Join(cause, err) // a call to the API server does not say why its context has ended
+	}
+	return found, err
+}
+
+// bindRounds binds pods with each constraint in several rounds, and returns what was measured by the constraints' names.
+func bindRounds(ctx context.Context, c clusters.Cluster, all []scaling.Constraint, pods, rounds int, order *rand.Rand) (found map[string][]scaling.Binding, err error) {
+	records, err := os.MkdirTemp("", "scaling-*")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(records)) }()
+	found = map[string][]scaling.Binding{}
+	for round := range rounds {
+		for _, i := range order.Perm(len(all)) {
+			b, err := scaling.Bind(ctx, c, all[i], pods, filepath.Join(records, strconv.Itoa(round)+"-"+strconv.Itoa(i)))
+			if err != nil {
+				return nil, err
+			}
+			found[b.Constraint] = append(found[b.Constraint], b)
+			_, _ = fmt.Fprintf(os.Stderr, "round %d: %s: processor time %s a pod, algorithm %s, attempt %s, sli %s, record %s, %d gaps, %d pods replaced\n", round+1, b.Constraint, ms(b.Scheduler.CPUPerPod()), ms(b.Scheduler.Algorithm.Mean()),
+				ms(b.Scheduler.Attempt.Mean()), ms(b.Scheduler.SLI.Mean()), ms(b.Recorded), b.Gaps, b.Replaced)
+		}
+	}
+	return found, nil
 }
 
 // figures are what is compared.
@@ -106,11 +144,19 @@ func comparison(all []scaling.Constraint, found map[string][]scaling.Binding) st
 		for _, f := range figures {
 			now, none := medianOf(found[c.Name], f.of), medianOf(found[all[0].Name], f.of)
 			least, most := bounds(found[c.Name], f.of)
-			text += fmt.Sprintf(" %s (%.2f x; %s to %s) |", ms(now), now/none, ms(least), ms(most))
+			text += fmt.Sprintf(" %s (%s; %s to %s) |", ms(now), ratio(now, none), ms(least), ms(most))
 		}
 		text += "\n"
 	}
 	return text
+}
+
+// ratio writes how many times another one a figure is. To one of 0, which was not measured, there is no ratio: a dash.
+func ratio(now, none float64) string {
+	if none == 0 {
+		return "–"
+	}
+	return fmt.Sprintf("%.2f x", now/none)
 }
 
 func medianOf(rounds []scaling.Binding, of func(scaling.Binding) float64) float64 {

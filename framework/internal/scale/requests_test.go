@@ -200,3 +200,37 @@ func TestTable(t *testing.T) {
 	errtest.Check(t, table([]string{"none.jsonl"}, &out), "no such file")
 	errtest.Check(t, table([]string{"a", "b"}, &out), "want one file")
 }
+
+// TestTableOfSeveralScenarios: measurements of several scenarios or timings are not in one table, and one of them can be chosen.
+func TestTableOfSeveralScenarios(t *testing.T) {
+	t.Chdir(t.TempDir())
+	drain := scaling.Measurement{Scenario: "scale/drain", Timings: "lab", Nodes: 1, Pods: 10, JudgeCPU: 2}
+	larger, rollout, stock := drain, drain, drain
+	larger.Pods, rollout.Scenario, stock.Timings = 100, "scale/rollout", "stock"
+	for _, m := range []scaling.Measurement{drain, rollout, stock, larger} {
+		errtest.Check(t, appendTo("m.jsonl", m, &bytes.Buffer{}), "")
+	}
+	for _, test := range []struct {
+		args []string
+		want string // an error, or else the table of these measurements
+		of   []scaling.Measurement
+	}{
+		{nil, "table of m.jsonl: it has measurements of scale/drain with lab timings, scale/rollout with lab timings and scale/drain with stock timings: " +
+			"choose one with --scenario and --timings", nil},
+		{[]string{"--scenario", "scale/drain"}, "scale/drain with lab timings and scale/drain with stock timings: choose", nil},
+		{[]string{"--scenario", "scale/drain", "--timings", "lab"}, "", []scaling.Measurement{drain, larger}},
+		{[]string{"--scenario", "scale/rollout"}, "", []scaling.Measurement{rollout}},
+		{[]string{"--timings", "stock"}, "", []scaling.Measurement{stock}},
+		{[]string{"--scenario", "scale/rolout"}, `table of m.jsonl: it has no measurement with --scenario "scale/rolout" and --timings ""`, nil},
+	} {
+		var out bytes.Buffer
+		errtest.Check(t, table(append(test.args, "m.jsonl"), &out), test.want)
+		want := ""
+		if test.of != nil {
+			want = scaling.PodTable(test.of)
+		}
+		if diff := cmp.Diff(want, out.String()); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", test.args, diff)
+		}
+	}
+}

@@ -33,16 +33,16 @@ func size(ctx context.Context, args []string, out io.Writer) (err error) {
 	if flags.NArg() != 2 {
 		return errors.New("want the numbers of nodes and pods")
 	}
-	if m.Nodes, err = strconv.Atoi(flags.Arg(0)); err != nil {
+	if m.Nodes, err = number("nodes", flags.Arg(0)); err != nil {
 		return err
 	}
-	if m.Pods, err = strconv.Atoi(flags.Arg(1)); err != nil {
+	if m.Pods, err = number("pods", flags.Arg(1)); err != nil {
 		return err
 	}
-	name := *cluster
+	name, nodes, pods := *cluster, strconv.Itoa(m.Nodes), strconv.Itoa(m.Pods)
 	if name == "" {
-		name = "scale-" + flags.Arg(0)
-		if _, err := child(ctx, "up", name, "--for", *scenario, "--simulated-nodes", flags.Arg(0), "--timings", *timings); err != nil {
+		name = "scale-" + nodes
+		if _, err := child(ctx, "up", name, "--for", *scenario, "--simulated-nodes", nodes, "--timings", *timings); err != nil {
 			return err
 		}
 		defer func() {
@@ -64,7 +64,7 @@ func size(ctx context.Context, args []string, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	ran, err := child(ctx, "run", *scenario, "--cluster", name, "--simulated-nodes", flags.Arg(0), "--simulated-pods", flags.Arg(1),
+	ran, err := child(ctx, "run", *scenario, "--cluster", name, "--simulated-nodes", nodes, "--simulated-pods", pods,
 		"--timings", *timings, "--artifacts", *dir)
 	if m.Outcome, err = outcomeOf(err); err != nil {
 		return err
@@ -74,7 +74,10 @@ func size(ctx context.Context, args []string, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	bound := after.Less(before)
+	bound, err := scaling.Since(before, after, m.Pods)
+	if err != nil {
+		return err
+	}
 	m.Bound, m.AttemptSeconds, m.BindSeconds = int(bound.SLI.Count), bound.Attempt.Mean(), bound.SLI.Mean()
 	if m.Resident, err = residentOf(ctx, node); err != nil {
 		return err
@@ -84,6 +87,15 @@ func size(ctx context.Context, args []string, out io.Writer) (err error) {
 	}
 	m.At = time.Now().UTC()
 	return appendTo(*file, m, out)
+}
+
+// number reads how many of something there are to be.
+func number(of, text string) (int, error) {
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 {
+		return 0, fmt.Errorf("%q %s: want a whole number from 1 on", text, of)
+	}
+	return n, nil
 }
 
 // controlPlane is the node with the control plane of a cluster.
@@ -123,8 +135,12 @@ func ofRecord(ctx context.Context, m *scaling.Measurement, record string) (err e
 	}
 	judged, err := child(ctx, "judge", record)
 	m.JudgeSeconds, m.JudgeCPU, m.JudgeBytes = judged.wall.Seconds(), judged.cpu.Seconds(), judged.memory
-	if again, err := outcomeOf(err); err != nil || again != m.Outcome {
-		return errors.Join(err, fmt.Errorf("the run was %s, and its record is judged %s", m.Outcome, again))
+	again, err := outcomeOf(err)
+	if err != nil {
+		return err
+	}
+	if again != m.Outcome {
+		return fmt.Errorf("the run was %s, and its record is judged %s", m.Outcome, again)
 	}
 	recorded, err := history.Open(record)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/holdfast-ha/holdfast/framework/internal/errtest"
+	"github.com/holdfast-ha/holdfast/framework/scaling"
 )
 
 // A cluster that cannot be made is no measurement.
@@ -19,7 +20,9 @@ func TestASizeThatFailsIsNotMeasured(t *testing.T) {
 	}{
 		"no cluster": {"exit 3", "bin/holdfast up: exit status 3", []string{"50", "1000"}},
 		"no numbers": {"exit 0", "want the numbers of nodes and pods", []string{"50"}},
-		"no number":  {"exit 0", `"many": invalid syntax`, []string{"50", "many"}},
+		"no number":  {"touch called", `"many" pods: want a whole number from 1 on`, []string{"50", "many"}},
+		"no nodes":   {"touch called", `"0" nodes: want a whole number from 1 on`, []string{"0", "1000"}},
+		"fewer":      {"touch called", `"-5" pods: want a whole number from 1 on`, []string{"--", "50", "-5"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			temporary := besideHarness(t, test.script)
@@ -27,8 +30,27 @@ func TestASizeThatFailsIsNotMeasured(t *testing.T) {
 			if _, err := os.Stat("m.jsonl"); !errors.Is(err, os.ErrNotExist) {
 				t.Errorf("a measurement was kept: %v", err)
 			}
+			if _, err := os.Stat("called"); !errors.Is(err, os.ErrNotExist) {
+				t.Errorf("the harness was called: %v", err)
+			}
 			isEmpty(t, temporary)
 		})
+	}
+}
+
+// A record that is judged in another way than the run is an error, and one that cannot be judged is another.
+func TestARecordThatIsJudgedInAnotherWay(t *testing.T) {
+	for script, want := range map[string]string{
+		"exit 1": "the run was held, and its record is judged violated",
+		"exit 3": "bin/holdfast judge: exit status 3",
+	} {
+		besideHarness(t, script)
+		m := scaling.Measurement{Outcome: "held"}
+		err := ofRecord(t.Context(), &m, ".")
+		errtest.Check(t, err, want)
+		if strings.Contains(want, "status") && strings.Contains(err.Error(), "is judged") {
+			t.Errorf("nothing was judged, and the error is %v", err)
+		}
 	}
 }
 

@@ -1,36 +1,67 @@
 package main
 
 import (
+	"cmp"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
+	"github.com/holdfast-ha/holdfast/framework/prose"
 	"github.com/holdfast-ha/holdfast/framework/scaling"
 )
 
 // measuredFile has the measurements of 'scale size', one JSON object a line.
 const measuredFile = "suites/scale/measured.jsonl"
 
-// table prints the table of a file of 'scale size', and writes the chart beside it.
+// table prints the table of one scenario of a file of 'scale size', and writes the chart beside it.
 func table(args []string, out io.Writer) error {
-	path := measuredFile
-	switch len(args) {
-	case 0:
-	case 1:
-		path = args[0]
-	default:
+	flags := flag.NewFlagSet("table", flag.ContinueOnError)
+	scenario := flags.String("scenario", "", "only its measurements; by default the file has to have one scenario")
+	timings := flags.String("timings", "", "only measurements with them, lab or stock; by default all have to have the same")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if flags.NArg() > 1 {
 		return errors.New("want one file of measurements at most")
 	}
+	path := cmp.Or(flags.Arg(0), measuredFile)
 	all, err := readAll[scaling.Measurement](path)
 	if err != nil {
 		return err
 	}
+	if all, err = ofOne(all, *scenario, *timings); err != nil {
+		return fmt.Errorf("table of %s: %w", path, err)
+	}
 	err = draw(beside(path), "pods", scaling.PodCourses(all))
 	_, said := io.WriteString(out, scaling.PodTable(all))
 	return errors.Join(err, said)
+}
+
+// ofOne are the measurements of one scenario with the same timings. An empty name stands for the only one that there is: measurements of several
+// grow in different ways, and a slope over all of them would be that of none.
+func ofOne(all []scaling.Measurement, scenario, timings string) (some []scaling.Measurement, err error) {
+	var kinds []string
+	for _, m := range all {
+		if scenario != "" && m.Scenario != scenario || timings != "" && m.Timings != timings {
+			continue
+		}
+		some = append(some, m)
+		if kind := cmp.Or(m.Scenario, "no scenario") + " with " + cmp.Or(m.Timings, "no") + " timings"; !slices.Contains(kinds, kind) {
+			kinds = append(kinds, kind)
+		}
+	}
+	if len(kinds) > 1 {
+		return nil, fmt.Errorf("it has measurements of %s: choose one with --scenario and --timings", prose.List(kinds))
+	}
+	if len(some) == 0 && len(all) > 0 {
+		return nil, fmt.Errorf("it has no measurement with --scenario %q and --timings %q", scenario, timings)
+	}
+	return some, nil
 }
 
 // requestTable prints the table of a file of 'scale requests', and writes the chart beside it.
