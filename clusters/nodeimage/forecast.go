@@ -90,10 +90,10 @@ func foresee(ctx context.Context, h host, e registry.Asker, version string, o Op
 			break // as ensure does
 		}
 	}
-	if f.Blocked = linuxonly.Check(ctx, h.system, e, linuxonly.Node(f.Kubernetes), unsent); f.Blocked != nil {
-		return f, nil
+	f.Blocked = linuxonly.Check(ctx, h.system, e, linuxonly.Node(f.Kubernetes), unsent)
+	if f.Blocked == nil {
+		f.Blocked = f.divide(ctx, h, o)
 	}
-	f.Blocked = f.divide(ctx, h, o)
 	return f, nil
 }
 

@@ -34,18 +34,18 @@ const atOnce = 2000
 func EmptyNamespace(ctx context.Context, client kubernetes.Interface, n *corev1.Namespace) error {
 	only := metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &n.UID}}
 	pods, gone := 0, false
-	var refused error // a conflict: the namespace of this name is another one
+	var refused error // for good; after a conflict the namespace of this name is another one
 	err := poll.Until(ctx, "the deletion of namespace "+n.Name+" to begin", emptyLimit, func(ctx context.Context) (bool, string, error) {
 		err := client.CoreV1().Namespaces().Delete(ctx, n.Name, only)
 		switch {
 		case apierrors.IsNotFound(err):
 			gone = true
 			return true, "", nil
-		case apierrors.IsConflict(err):
+		case apierrors.IsConflict(err), apierrors.IsForbidden(err), apierrors.IsUnauthorized(err):
 			refused = fmt.Errorf("delete namespace %s: %w", n.Name, err)
 			return true, "", nil
 		case err != nil:
-			return false, "", err
+			return false, "", fmt.Errorf("delete namespace %s: %w", n.Name, err)
 		}
 		_, pods, err = contents(ctx, client, n.Name)
 		return err == nil, "", err

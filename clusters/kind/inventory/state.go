@@ -104,8 +104,8 @@ func IsWarm(name string) (bool, error) {
 
 // Forget removes the files of a cluster that is gone. Its marks would otherwise be those of the next cluster of its name.
 func Forget(name string) error {
-	if CheckName(name) != nil {
-		return nil // no cluster has such a name, and "" or ".." would be another folder than that of a cluster
+	if wrong := CheckName(name); wrong != nil {
+		return nil //nolint:nilerr // no cluster has such a name, and "" or ".." would be another folder than that of a cluster
 	}
 	dir, err := stateDir(name)
 	if err != nil {
