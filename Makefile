@@ -61,9 +61,9 @@ fuzz-scheduler: ## Compare our placement rules with kube-scheduler's own on N=10
 	go test -count 1 -timeout 2h -v . -args -clusters $(or $(N),100000) -seed $(or $(SEED),1)
 
 .PHONY: scale
-scale: build ## Run SCENARIO=scale/rollout on NODES=500 simulated nodes with PODS=10000 pods, and add what it took to suites/scale/measured.jsonl (real)
-	go run ./framework/internal/scale size --scenario $(or $(SCENARIO),scale/rollout) --timings $(or $(TIMINGS),lab) $(or $(NODES),500) $(or $(PODS),10000)
-	go run ./framework/internal/scale table --scenario $(or $(SCENARIO),scale/rollout) --timings $(or $(TIMINGS),lab)
+scale: build ## Run SCENARIO=scale/drain on NODES=500 simulated nodes with PODS=5000 pods, and add what it took to suites/scale/measured.jsonl (real)
+	go run ./framework/internal/scale size --scenario $(or $(SCENARIO),scale/drain) --timings $(or $(TIMINGS),lab) $(or $(NODES),500) $(or $(PODS),5000)
+	go run ./framework/internal/scale table --scenario $(or $(SCENARIO),scale/drain) --timings $(or $(TIMINGS),lab)
 
 .PHONY: scale-requests
 scale-requests: build ## Measure what judging and reporting COUNTS="100000 1000000 10000000" requests costs, and add it to framework/scaling/requests.jsonl

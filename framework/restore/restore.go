@@ -58,14 +58,16 @@ type restorer struct {
 func (h restorer) machines(ctx context.Context) error {
 	var away, up, simulated []clusters.Node
 	for _, n := range h.cluster.Nodes() { // control planes first
+		if n.Role() == clusters.Simulated {
+			simulated = append(simulated, n)
+			continue
+		}
 		state, err := n.State(ctx)
 		switch {
 		case err != nil:
 			return err
 		case state == clusters.Running:
 			up = append(up, n)
-		case n.Role() == clusters.Simulated:
-			simulated = append(simulated, n)
 		default:
 			away = append(away, n)
 		}
@@ -74,7 +76,7 @@ func (h restorer) machines(ctx context.Context) error {
 	for _, n := range away {
 		errs = append(errs, h.revive(ctx, n))
 	}
-	errs = append(errs, h.undo(ctx, away), h.reviveSimulated(ctx, simulated))
+	errs = append(errs, h.undo(ctx, away), h.reviveSimulated(ctx, simulated)) // it is the API server that knows the simulated ones
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
@@ -107,13 +109,27 @@ func (h restorer) revive(ctx context.Context, n clusters.Node) error {
 	return nil
 }
 
-// reviveSimulated starts simulated nodes at the same time, as they were lost: each start waits until a lease is renewed, and a zone of a large
+// reviveSimulated starts the simulated nodes that are lost at the same time, as they were lost: each start waits until a lease is renewed, and a zone of a large
 // cluster has more than a thousand nodes. Like revive, it returns an error only if a node does not run then: one for all of them.
 func (h restorer) reviveSimulated(ctx context.Context, nodes []clusters.Node) error {
-	var started atomic.Int64
+	if len(nodes) == 0 {
+		return nil
+	}
+	err := poll.Until(ctx, "the API server to say how the simulated nodes are", serverLimit, func(ctx context.Context) (bool, string, error) {
+		_, err := nodes[0].State(ctx)
+		return err == nil, "", err
+	})
+	if err != nil {
+		return err
+	}
+	var lost, started atomic.Int64
 	var group errgroup.Group // not node.OnEach, which would return a thousand errors of an API server that is away
 	for _, n := range nodes {
 		group.Go(func() error {
+			if now, err := n.State(ctx); err == nil && now == clusters.Running {
+				return nil
+			}
+			lost.Add(1)
 			refused := n.Start(ctx)
 			if now, err := n.State(ctx); err != nil || now != clusters.Running {
 				return errors.Join(refused, err)
@@ -122,13 +138,13 @@ func (h restorer) reviveSimulated(ctx context.Context, nodes []clusters.Node) er
 			return nil
 		})
 	}
-	err := group.Wait()
-	count := int(started.Load())
+	err = group.Wait()
+	count, of := int(started.Load()), int(lost.Load())
 	if count > 0 {
 		h.say("started " + prose.Count(count, "simulated node"))
 	}
 	if err != nil {
-		return fmt.Errorf("start %s: %d do not run, one of them: %w", prose.Count(len(nodes), "simulated node"), len(nodes)-count, err)
+		return fmt.Errorf("start %s: %d do not run, one of them: %w", prose.Count(of, "simulated node"), of-count, err)
 	}
 	return nil
 }

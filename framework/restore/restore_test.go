@@ -220,3 +220,53 @@ func TestSimulatedNodesStartTogether(t *testing.T) {
 		})
 	}
 }
+
+// headless is a cluster whose API server, which knows the simulated nodes, runs on its control plane.
+type headless struct{ *clustertest.Cluster }
+
+func (h headless) Nodes() []clusters.Node {
+	all := slices.Clone(h.Cluster.Nodes())
+	for i, n := range all {
+		if n.Role() == clusters.Simulated {
+			all[i] = unknown{n, h}
+		}
+	}
+	return all
+}
+
+type unknown struct {
+	clusters.Node
+	of headless
+}
+
+func (u unknown) State(ctx context.Context) (clusters.NodeState, error) {
+	for _, n := range u.of.Cluster.Nodes() {
+		if state, err := n.State(ctx); n.Role() == clusters.ControlPlane && (err != nil || state != clusters.Running) {
+			return "", errors.New("the API server is away")
+		}
+	}
+	return u.Node.State(ctx)
+}
+
+// A lost control plane is started before anybody asks how the simulated nodes are.
+func TestSimulatedNodesAreAskedLast(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fake := headless{clustertest.New("demo", clusters.Spec{Zones: []string{"a"}, SimulatedNodes: 3})}
+		lost := 0
+		for _, m := range fake.Machines {
+			if m.Role() == clusters.ControlPlane || m.Role() == clusters.Simulated && lost < 2 {
+				if m.Role() == clusters.Simulated {
+					lost++
+				}
+				m.SetState(clusters.Exited)
+			}
+		}
+		var said []string
+		if err := Cluster(t.Context(), fake, func(what string) { said = append(said, what) }); err != nil {
+			t.Fatal(err)
+		}
+		if len(said) != 2 || said[1] != "started 2 simulated nodes" {
+			t.Errorf("it says %q", said)
+		}
+	})
+}

@@ -63,7 +63,7 @@ func textsOf(t *testing.T, image []byte, name string) (texts []string) {
 
 func TestNoChartOfNothing(t *testing.T) {
 	for name, courses := range map[string][]Course{
-		"no courses": nil, "no measurements": PodCourses(nil), "nothing positive": {{"a", "s", []float64{0, 1, -1}, []float64{1, 0, 1}}},
+		"no courses": nil, "no measurements": clusterCourses(nil, nil), "nothing positive": {{"a", "s", []float64{0, 1, -1}, []float64{1, 0, 1}}},
 		"no numbers": RequestCourses([]Requests{{Requests: 5, JudgeCPU: math.NaN(), ReportCPU: math.Inf(1)}}),
 	} {
 		if image, err := Chart("pods", courses); err == nil || image != nil {

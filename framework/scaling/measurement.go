@@ -31,9 +31,9 @@ type Measurement struct {
 
 const mib = 1 << 20
 
-// PodCourses are the figures of a cluster over the number of its pods on simulated nodes.
-func PodCourses(all []Measurement) []Course {
-	return coursesOf(all, func(m Measurement) float64 { return float64(m.Pods) }, []figure[Measurement]{
+// clusterCourses are the figures of clusters over one of their sizes.
+func clusterCourses(all []Measurement, size func(Measurement) int) []Course {
+	return coursesOf(all, func(m Measurement) float64 { return float64(size(m)) }, []figure[Measurement]{
 		{"memory of the run", "MiB", func(m Measurement) float64 { return float64(m.RunBytes) / mib }},
 		{"processor time of the run", "s", func(m Measurement) float64 { return m.RunCPU }},
 		{"events", "", func(m Measurement) float64 { return float64(m.Events) }},

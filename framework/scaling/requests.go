@@ -39,5 +39,5 @@ func RequestTable(all []Requests) string {
 	for i, r := range all {
 		rows[i] = []string{grouped(float64(r.Requests)), cmp.Or(r.Outcome, "none")}
 	}
-	return table([]string{"requests", "verdict"}, rows, []string{"slope over requests", ""}, RequestCourses(all))
+	return table([]string{"requests", "verdict"}, rows, RequestCourses(all), slopeLine{[]string{"slope over requests", ""}, RequestCourses(all)})
 }

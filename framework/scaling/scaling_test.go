@@ -78,18 +78,25 @@ func TestOtherMetrics(t *testing.T) {
 	}
 }
 
-func TestPodTable(t *testing.T) {
-	text := PodTable([]Measurement{
+// A slope is that of one size: rows in which both nodes and pods differ are in no slope together.
+func TestClusterTable(t *testing.T) {
+	text := ClusterTable([]Measurement{
 		{Nodes: 500, Pods: 10_000, Outcome: "held", RunBytes: 1000 << 20, Events: 50_000, Gaps: 1},
+		{Nodes: 50, Pods: 1000, RunBytes: 100 << 20, Events: 5000},
+		{Nodes: 500, Pods: 1000, RunBytes: 100 << 20, Events: 10_000},
 		{Nodes: 50, Pods: 1000, RunBytes: 100 << 20, Events: 5000},
 	})
 	lines := strings.Split(strings.TrimSpace(text), "\n")
-	for i, want := range map[int]string{
-		2: "| 50 | 1,000 | none | 0 | 100 | – | 5,000 |", 3: "| 500 | 10,000 | held | 1 | 1,000 | – | 50,000 |", 4: "|  | slope over pods |  |  | 1.00 | – | 1.00 |",
+	for i, want := range []string{
+		2: "| 50 | 1,000 | none | 0 | 100 | – | 5,000 |", 4: "| 500 | 1,000 | none | 0 | 100 | – | 10,000 |", 5: "| 500 | 10,000 | held | 1 | 1,000 | – | 50,000 |",
+		6: "| slope over nodes with 1,000 pods |  |  |  | 0.00 | – | 0.30 |", 7: "| slope over pods with 500 nodes |  |  |  | 1.00 | – | 0.70 |",
 	} {
 		if !strings.HasPrefix(lines[i], want) {
 			t.Errorf("line %d is %q, want %q first", i, lines[i], want)
 		}
+	}
+	if len(lines) != 8 {
+		t.Errorf("%d lines, want 8", len(lines))
 	}
 }
 

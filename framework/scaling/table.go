@@ -9,23 +9,33 @@ import (
 	"strings"
 )
 
-// PodTable is a table in Markdown: a row for each measurement, the smallest first, and the slope of each figure over the number of pods. The
-// measurements are of one scenario, with the same timings: a slope over several would be that of none.
-func PodTable(all []Measurement) string {
+// ClusterTable is a table in Markdown: a row for each measurement, the smallest first, and the slopes of each group. The measurements are of one
+// scenario, with the same timings: a slope over several would be that of none.
+func ClusterTable(all []Measurement) string {
 	all = slices.SortedFunc(slices.Values(all), func(a, b Measurement) int {
-		return cmp.Or(cmp.Compare(a.Pods, b.Pods), cmp.Compare(a.Nodes, b.Nodes), a.At.Compare(b.At))
+		return cmp.Or(cmp.Compare(a.Nodes, b.Nodes), cmp.Compare(a.Pods, b.Pods), a.At.Compare(b.At))
 	})
 	rows := make([][]string, len(all))
 	for i, m := range all {
 		rows[i] = []string{grouped(float64(m.Nodes)), grouped(float64(m.Pods)), cmp.Or(m.Outcome, "none"), strconv.Itoa(m.Gaps)}
 	}
-	return table([]string{"nodes", "pods", "verdict", "gaps"}, rows, []string{"", "slope over pods", "", ""}, PodCourses(all))
+	var slopes []slopeLine
+	for _, g := range Groups(all) {
+		slopes = append(slopes, slopeLine{[]string{"slope over " + g.Size + " with " + g.Fixed, "", "", ""}, g.Courses()})
+	}
+	return table([]string{"nodes", "pods", "verdict", "gaps"}, rows, clusterCourses(all, func(m Measurement) int { return m.Pods }), slopes...)
 }
 
-// table is a table in Markdown. Each row has cells of its own, and then the value of each course; the last row has the slopes.
-func table(heads []string, rows [][]string, last []string, courses []Course) string {
+// slopeLine is a line of a table with the slope of each course, after cells of its own.
+type slopeLine struct {
+	own     []string
+	courses []Course
+}
+
+// table is a table in Markdown. Each row has cells of its own, and then the value of each course; the last rows have slopes.
+func table(heads []string, rows [][]string, courses []Course, slopes ...slopeLine) string {
 	var text strings.Builder
-	line := func(own []string, of func(Course) string) {
+	line := func(own []string, courses []Course, of func(Course) string) {
 		for _, cell := range own {
 			text.WriteString("| " + cell + " ")
 		}
@@ -34,12 +44,14 @@ func table(heads []string, rows [][]string, last []string, courses []Course) str
 		}
 		text.WriteString("|\n")
 	}
-	line(heads, Course.title)
+	line(heads, courses, Course.title)
 	text.WriteString(strings.Repeat("| ---: ", len(heads)+len(courses)) + "|\n")
 	for i, row := range rows {
-		line(row, func(c Course) string { return number(c.Values[i]) })
+		line(row, courses, func(c Course) string { return number(c.Values[i]) })
 	}
-	line(last, func(c Course) string { return slopeText(c.Slope()) })
+	for _, s := range slopes {
+		line(s.own, s.courses, func(c Course) string { return slopeText(c.Slope()) })
+	}
 	return text.String()
 }
 

@@ -2,7 +2,7 @@
 //
 //	scale constraints CLUSTER   what constraints cost the scheduler, on a cluster of 'holdfast up --simulated-nodes'
 //	scale size NODES PODS       what a scenario costs on so many simulated nodes and pods: memory, time and disk of the harness
-//	scale table [FILE]          the table of what 'scale size' has measured, and its chart
+//	scale table [FILE]          the table of what 'scale size' has measured, and its chart; --scenario chooses one of several
 //	scale requests COUNT...     what judging and reporting so many requests costs, each count a record of its own; and the table of all
 //	scale write COUNT NEW       a record of so many requests, which 'scale requests' judges
 //	scale grow RECORD N P NEW   a record with N times its simulated nodes and P times its filling pods, to measure what judging costs

@@ -189,10 +189,15 @@ func TestTable(t *testing.T) {
 	errtest.Check(t, appendTo("m.jsonl", scaling.Measurement{Nodes: 1, Pods: 10, JudgeCPU: 2}, &bytes.Buffer{}), "")
 	var out bytes.Buffer
 	errtest.Check(t, table([]string{"m.jsonl"}, &out), "")
-	if diff := cmp.Diff(scaling.PodTable([]scaling.Measurement{{Nodes: 1, Pods: 10, JudgeCPU: 2}}), out.String()); diff != "" {
+	if diff := cmp.Diff(scaling.ClusterTable([]scaling.Measurement{{Nodes: 1, Pods: 10, JudgeCPU: 2}}), out.String()); diff != "" {
 		t.Error(diff)
 	}
-	if image, err := os.ReadFile("m.svg"); err != nil || !strings.Contains(string(image), "processor time to judge at 10 pods: 2 s") {
+	if _, err := os.Stat("m.svg"); err == nil {
+		t.Error("one measurement has a chart of its growth")
+	}
+	errtest.Check(t, appendTo("m.jsonl", scaling.Measurement{Nodes: 1, Pods: 100, JudgeCPU: 3}, &bytes.Buffer{}), "")
+	errtest.Check(t, table([]string{"m.jsonl"}, &out), "")
+	if image, err := os.ReadFile("m.svg"); err != nil || !strings.Contains(string(image), "processor time to judge at 10 pods with 1 node: 2 s") {
 		t.Errorf("the chart: %v", err)
 	}
 	errtest.Check(t, os.WriteFile("m.jsonl", []byte("{\"pods\":1}\n{\"pods\":\n"), 0o644), "")
@@ -227,7 +232,7 @@ func TestTableOfSeveralScenarios(t *testing.T) {
 		errtest.Check(t, table(append(test.args, "m.jsonl"), &out), test.want)
 		want := ""
 		if test.of != nil {
-			want = scaling.PodTable(test.of)
+			want = scaling.ClusterTable(test.of)
 		}
 		if diff := cmp.Diff(want, out.String()); diff != "" {
 			t.Errorf("%q (-want +got):\n%s", test.args, diff)

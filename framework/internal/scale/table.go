@@ -18,7 +18,8 @@ import (
 // measuredFile has the measurements of 'scale size', one JSON object a line.
 const measuredFile = "suites/scale/measured.jsonl"
 
-// table prints the table of one scenario of a file of 'scale size', and writes the chart beside it.
+// table prints the table of one scenario of a file of 'scale size', and writes a chart beside it: of the most measurements that differ in one
+// size.
 func table(args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("table", flag.ContinueOnError)
 	scenario := flags.String("scenario", "", "only its measurements; by default the file has to have one scenario")
@@ -37,8 +38,11 @@ func table(args []string, out io.Writer) error {
 	if all, err = ofOne(all, *scenario, *timings); err != nil {
 		return fmt.Errorf("table of %s: %w", path, err)
 	}
-	err = draw(beside(path), "pods", scaling.PodCourses(all))
-	_, said := io.WriteString(out, scaling.PodTable(all))
+	if groups := scaling.Groups(all); len(groups) > 0 {
+		g := scaling.Largest(groups)
+		err = draw(beside(path), g.Size+" with "+g.Fixed, g.Courses())
+	}
+	_, said := io.WriteString(out, scaling.ClusterTable(all))
 	return errors.Join(err, said)
 }
 
