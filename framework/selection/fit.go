@@ -82,15 +82,24 @@ func On(name string, c clusters.Spec, chosen []scenario.Spec, need func(clusters
 	return nil, "", errors.Join(errs...)
 }
 
-// Suggest suggests a command for a new cluster.
+// Suggest suggests a command for a new cluster. A scenario with simulated nodes is adapted to as many as the cluster has.
 func Suggest(name string, c clusters.Spec, all []scenario.Spec) string {
-	fit, others := fitting(c, all, clusters.Spec.WithDefaults)
+	fit, others := fitting(c, all, func(need clusters.Spec) clusters.Spec {
+		if need.SimulatedNodes > 0 && c.SimulatedNodes > 0 {
+			need.SimulatedNodes = c.SimulatedNodes
+		}
+		return need.WithDefaults()
+	})
 	if len(fit) == 0 {
 		return fmt.Sprintf("  no scenario fits it; %d fit the cluster of '%s', and --for SCENARIO makes the cluster that a scenario needs\n", mostCommon(others), UpCommand(name, scenario.Spec{}, Standing))
 	}
-	example := fit[0].Name
+	one := fit[0]
 	if i := slices.IndexFunc(fit, func(s scenario.Spec) bool { return s.Name == "chaos/rolling-update" }); i >= 0 {
-		example = fit[i].Name
+		one = fit[i]
+	}
+	example := one.Name
+	if one.Cluster.SimulatedNodes != c.SimulatedNodes {
+		example += fmt.Sprintf(" --simulated-nodes %d", c.SimulatedNodes)
 	}
 	return fmt.Sprintf("  holdfast run --cluster %s %s   # one of %d scenarios, of %d, that fit it\n", name, example, len(fit), len(all))
 }

@@ -33,6 +33,23 @@ func TestAClusterThatDoesNotFit(t *testing.T) {
 	}
 }
 
+// A scenario with simulated nodes fits a cluster with another number of them, if the run is told that number.
+func TestSuggestAmongSimulatedNodes(t *testing.T) {
+	need := clusters.Spec{Zones: []string{"a"}, SimulatedNodes: 100}.WithDefaults()
+	all := []scenario.Spec{{Name: "chaos/one", Cluster: selection.Standing}, {Name: "scale/two", Cluster: need}}
+	has := need
+	has.Kubernetes = "v1.37.1"
+	for nodes, want := range map[int]string{
+		100:  "  holdfast run --cluster demo scale/two   # one of 1 scenarios, of 2, that fit it\n",
+		5000: "  holdfast run --cluster demo scale/two --simulated-nodes 5000   # one of 1 scenarios, of 2, that fit it\n",
+	} {
+		has.SimulatedNodes = nodes
+		if said := selection.Suggest("demo", has, all); said != want {
+			t.Errorf("with %d simulated nodes, up says %s", nodes, said)
+		}
+	}
+}
+
 // Scenarios of a scope that do not fit are skipped with a note. If none fits, or scenarios were named, that is an error.
 func TestScenariosOnACluster(t *testing.T) {
 	other := selection.Standing

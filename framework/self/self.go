@@ -4,6 +4,7 @@
 package self
 
 import (
+	"cmp"
 	"context"
 	"debug/buildinfo"
 	"debug/elf"
@@ -64,31 +65,30 @@ func Beside(arch string) string { return "holdfast-linux-" + arch }
 
 // beside finds the Linux executable that belongs to an executable for another system. Homebrew and krew run that through a link.
 func beside(running, arch string) (string, error) {
-	folder, err := filepath.EvalSymlinks(running)
+	target, err := filepath.EvalSymlinks(running)
 	if err != nil {
 		return "", err
 	}
-	path := filepath.Join(filepath.Dir(folder), Beside(arch))
+	path := filepath.Join(filepath.Dir(target), Beside(arch))
 	theirs, err := buildinfo.ReadFile(path)
 	if err != nil {
-		return "", fmt.Errorf("containers run on Linux, and %s is for %s: it needs %s: %w: that file is beside it in the archive of a release, and 'make build' "+
-			"makes it; or set %s to an executable for linux/%s", running, runtime.GOOS, path, err, Variable, arch)
+		return "", fmt.Errorf("containers run on Linux, and %s does not: it needs %s, which is beside it in the archive of a release, and which 'make build' "+
+			"makes: %w; or set %s to an executable for linux/%s", running, path, err, Variable, arch)
 	}
-	if ours, ok := debug.ReadBuildInfo(); ok && revision(ours) != revision(theirs) {
-		return "", fmt.Errorf("%s was built from commit %s, and %s from %s: use both files of one release, or run 'make build'", path, revision(theirs),
-			running, revision(ours))
+	if ours, ok := debug.ReadBuildInfo(); ok && source(ours) != source(theirs) {
+		return "", fmt.Errorf("%s was built from %s, and %s from %s: use both files of one release, or run 'make build'", path, source(theirs), running, source(ours))
 	}
 	return path, nil
 }
 
-// revision is the commit that an executable was built from, or "unknown".
-func revision(about *debug.BuildInfo) string {
+// source is what an executable was built from: a commit, or else the version of the module. The two executables of holdfast talk to each other.
+func source(about *debug.BuildInfo) string {
 	for _, s := range about.Settings {
 		if s.Key == "vcs.revision" {
 			return s.Value
 		}
 	}
-	return "unknown"
+	return cmp.Or(about.Main.Version, "unknown")
 }
 
 // Running is the path of this process's executable, if this process is holdfast; otherwise it is empty.
