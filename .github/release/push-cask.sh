@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Puts the cask of a release that is published into the Homebrew tap TAP. A pre-release does not go there, because Homebrew would install it for
-# everybody. Without TAP_TOKEN, which may write to the tap, the cask is part of the release alone.
+# all users. Without TAP_TOKEN, which may write to the tap, the cask is part of the release alone.
 set -euo pipefail
 
 if [[ $GITHUB_REF_NAME == *-* ]]; then

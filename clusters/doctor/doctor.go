@@ -68,6 +68,7 @@ func (m *machine) examine(ctx context.Context, o Options) Report {
 	if o.Nodes <= 0 {
 		o.Nodes = DefaultNodes
 	}
+	m.foresee = once(m.foresee) // it may ask a registry for seconds, and two checks need it
 	found, engineCheck := m.engine(ctx, o)
 	report := Report{OK: true, Nodes: o.Nodes}
 	for _, check := range slices.Concat(

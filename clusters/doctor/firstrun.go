@@ -10,6 +10,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/clusters/nodeimage"
 	"github.com/holdfast-ha/holdfast/clusters/nodeimage/linuxonly"
+	"github.com/holdfast-ha/holdfast/clusters/nodeimage/registry"
 )
 
 // firstRemedy is how to get around a build.
@@ -55,6 +56,23 @@ func (m *machine) forecast(ctx context.Context, e containerEngine, o Options) (f
 	}
 	f, err = m.foresee(ctx, e, o.Kubernetes, nodeimage.Options{CacheDir: filepath.Join(cache, "nodeimage")})
 	return f, cache, err
+}
+
+// foreseer says where a node image will come from, as nodeimage.Foresee does.
+type foreseer func(ctx context.Context, e registry.Asker, kubernetes string, o nodeimage.Options) (nodeimage.Forecast, error)
+
+// once keeps the first answer, for all questions: they are the same.
+func once(foresee foreseer) foreseer {
+	var f nodeimage.Forecast
+	var err error
+	asked := false
+	return func(ctx context.Context, e registry.Asker, kubernetes string, o nodeimage.Options) (nodeimage.Forecast, error) {
+		if !asked {
+			asked = true
+			f, err = foresee(ctx, e, kubernetes, o)
+		}
+		return f, err
+	}
 }
 
 // build describes a build, and what it depends on.

@@ -16,7 +16,6 @@ import (
 
 	"github.com/holdfast-ha/holdfast/clusters/engine"
 	"github.com/holdfast-ha/holdfast/clusters/nodeimage"
-	"github.com/holdfast-ha/holdfast/clusters/nodeimage/registry"
 )
 
 // machine is the machine to examine. Tests replace its root folder and functions.
@@ -33,7 +32,7 @@ type machine struct {
 	untried  string // the remedy if isolated cannot run a program; empty: that of a machine that nodes run on
 	system   string // runtime.GOOS
 	find     func(ctx context.Context, o engine.Options) (containerEngine, error)
-	foresee  func(ctx context.Context, e registry.Asker, kubernetes string, o nodeimage.Options) (nodeimage.Forecast, error)
+	foresee  foreseer
 	// cores is how many cores this process may use.
 	cores int
 	// prepared describes what Prepare did, by path.

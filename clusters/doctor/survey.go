@@ -64,7 +64,7 @@ type nodeImage struct {
 // try runs a program as root in a network namespace of its own, as isolated does on this machine.
 func (n nodeImage) try(ctx context.Context, stdin string, command ...string) error {
 	if n.image == "" {
-		return fmt.Errorf("%w: %s is in the node image, and there is none yet", errNotTried, command[0])
+		return fmt.Errorf("%w: %s is in the node image, and the engine has no node image yet", errNotTried, command[0])
 	}
 	// The text is an argument, because Output has no standard input.
 	args := append([]string{"run", "--rm", "--pull=never", "--privileged", "--network", "none", "--entrypoint", "sh", n.image,

@@ -88,7 +88,7 @@ func TestElsewhereNotices(t *testing.T) {
 					return nodeimage.Forecast{Kubernetes: "v1.37.1", PullBytes: 400e6}, nil
 				}
 			},
-			check: "nftables", status: Warn, found: "not tried: nft is in the node image, and there is none yet", remedy: "after the first cluster",
+			check: "nftables", status: Warn, found: "not tried: nft is in the node image, and the engine has no node image yet", remedy: "after the first cluster",
 		},
 		"no engine": {
 			change: func(m *machine, _ *fakeEngine, _ *machine) { m.lose(errors.New("none")) },
@@ -124,5 +124,19 @@ func TestPrepareElsewhere(t *testing.T) {
 	}
 	if n, _ := linux.number(instancesPath); n != wantInstances {
 		t.Errorf("%d inotify instances there, want %d", n, wantInstances)
+	}
+}
+
+// A registry that does not answer costs seconds, and is asked once.
+func TestTheForecastIsAskedOnce(t *testing.T) {
+	m, _, _ := mac(t)
+	foresee, asked := m.foresee, 0
+	m.foresee = func(ctx context.Context, e registry.Asker, version string, o nodeimage.Options) (nodeimage.Forecast, error) {
+		asked++
+		return foresee(ctx, e, version, o)
+	}
+	m.examine(t.Context(), Options{CacheDir: "/cache"})
+	if asked != 1 {
+		t.Errorf("asked %d times", asked)
 	}
 }

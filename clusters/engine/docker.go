@@ -48,7 +48,7 @@ func (dockerEngine) ask(ctx context.Context, h host, path string, env []string) 
 	return facts{
 		Version: info.ServerVersion, Runtime: info.DefaultRuntime, Driver: info.Driver, StorageDir: info.DockerRootDir,
 		Identity: info.ID + " " + info.Runtimes[info.DefaultRuntime].Path,
-		Kernel:   info.KernelVersion, Arch: kernelsWords.Replace(info.Architecture),
+		Kernel:   info.KernelVersion, Arch: GoArch(info.Architecture),
 	}, nil
 }
 

@@ -48,8 +48,13 @@ type facts struct {
 	Arch       string // in Go's words: amd64, arm64
 }
 
-// kernelsWords are the kernel's names for architectures that Go calls otherwise.
-var kernelsWords = strings.NewReplacer("x86_64", "amd64", "aarch64", "arm64")
+// GoArch is an architecture as Go and images name it; said is what an engine or the kernel calls it.
+func GoArch(said string) string {
+	if known, ok := map[string]string{"x86_64": "amd64", "aarch64": "arm64"}[said]; ok {
+		return known
+	}
+	return said
+}
 
 // Name is "docker" or "podman".
 func (e *Engine) Name() string { return e.name }

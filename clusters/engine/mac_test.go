@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// mac is a Mac. Its engines answer what `docker info` and `podman info` print there, according to their documentation: no Mac was at hand.
+// mac is a Mac. Its engines answer in the documented form of `docker info` and `podman info`. The values were written by hand: no Mac was at hand.
 func mac(t *testing.T, answers map[string]answer, programs ...string) (host, *fake) {
 	t.Helper()
 	f := &fake{programs: programs, answers: answers, uid: 501}

@@ -107,7 +107,7 @@ func (podmanEngine) ask(ctx context.Context, h host, path string, env []string) 
 		Version: info.Version.Version, Runtime: runtime.Name,
 		Driver: info.Store.GraphDriverName, StorageDir: info.Store.GraphRoot,
 		Identity: runtime.Path + " " + runtime.Version,
-		Kernel:   info.Host.Kernel, Arch: kernelsWords.Replace(info.Host.Arch),
+		Kernel:   info.Host.Kernel, Arch: GoArch(info.Host.Arch),
 	}, nil
 }
 

@@ -48,7 +48,7 @@ func (b builder) claim(ctx context.Context) error {
 	// The network may also have been created just before an interruption. An engine refuses to remove a network that is in use.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), actWithin)
 	defer cancel()
-	_, _ = b.e.Output(ctx, "network", "rm", inventory.Prefix+b.name) // after a failed reservation there usually is none, and the engine returns an error
+	_, _ = b.e.Output(ctx, "network", "rm", inventory.Prefix+b.name) // a failed reservation usually left no network, and the engine then returns an error
 	return err
 }
 

@@ -167,7 +167,7 @@ func TestAnotherClock(t *testing.T) {
 	for _, skew := range []time.Duration{-10 * time.Minute, 0, 10 * time.Minute} {
 		synctest.Test(t, func(t *testing.T) {
 			n := skewed(t, true, "another boot", skew)
-			for _, later := range []time.Duration{0, time.Minute} { // a lease that was renewed meanwhile is not overdue, however long nobody looked
+			for _, later := range []time.Duration{0, time.Minute} { // a lease that was renewed meanwhile is not overdue, however long ago the last look was; the clock is the test's
 				time.Sleep(later)
 				if silent, err := n.Silent(t.Context()); err != nil || silent {
 					t.Errorf("skew %s, a node that lives: silent %t, %v", skew, silent, err)

@@ -32,8 +32,8 @@ type pulses struct {
 	last map[string]pulse
 }
 
-// look returns the pulses of all simulated nodes, not older than freshFor when it was called. Who waited for a look that began meanwhile shares
-// it: where a look takes longer than that, 5,000 callers would otherwise look one after the other.
+// look returns the pulses of all simulated nodes, not older than freshFor when it was called. A caller that waited for a
+// look which began meanwhile gets its result: where a look takes longer than that, 5,000 callers would otherwise look one after the other.
 func (p *pulses) look(ctx context.Context) (map[string]pulse, error) {
 	asked := time.Now()
 	p.mu.Lock()

@@ -120,7 +120,7 @@ func Bind(ctx context.Context, c clusters.Cluster, how Constraint, pods int, dir
 }
 
 // Since is what the scheduler did between two looks, when it had so many pods to bind. The counts of a scheduler that was started again meanwhile
-// begin anew, and their differences mean nothing.
+// begin at zero, and their differences mean nothing.
 func Since(before, after Scheduler, pods int) (Scheduler, error) {
 	s := after.Less(before)
 	if n := s.Attempt.Count; n < float64(pods) {

@@ -4,10 +4,9 @@ import (
 	"context"
 	"fmt"
 	"strings"
-)
 
-// architectures are the names that the kernel has for what Go and images call otherwise.
-var architectures = map[string]string{"x86_64": "amd64", "aarch64": "arm64"}
+	"github.com/holdfast-ha/holdfast/clusters/engine"
+)
 
 // Architecture is that of the machine on which the engine runs containers, such as "amd64". It may be another machine than this one, or a virtual
 // machine on it.
@@ -24,8 +23,5 @@ func Architecture(ctx context.Context, e Asker) (string, error) {
 	if said == "" {
 		return "", fmt.Errorf("ask %s for its architecture: it reports none", e.Name())
 	}
-	if known, ok := architectures[said]; ok {
-		return known, nil
-	}
-	return said, nil
+	return engine.GoArch(said), nil
 }

@@ -80,7 +80,7 @@ case "$1 $2" in
 esac
 `
 
-// The tap has what is released for everybody, and nothing else.
+// The tap has the releases that are for all users, and no pre-release.
 func TestPushCask(t *testing.T) {
 	const (
 		download = "g: release download v1.2.3 --repo o/r --pattern holdfast.rb\n"
