@@ -28,6 +28,7 @@ type dockerInfo struct {
 	DockerRootDir string
 	KernelVersion string
 	Architecture  string
+	NCPU          int
 	ServerErrors  []string
 }
 
@@ -48,7 +49,7 @@ func (dockerEngine) ask(ctx context.Context, h host, path string, env []string) 
 	return facts{
 		Version: info.ServerVersion, Runtime: info.DefaultRuntime, Driver: info.Driver, StorageDir: info.DockerRootDir,
 		Identity: info.ID + " " + info.Runtimes[info.DefaultRuntime].Path,
-		Kernel:   info.KernelVersion, Arch: GoArch(info.Architecture),
+		Kernel:   info.KernelVersion, Arch: GoArch(info.Architecture), CPUs: info.NCPU,
 	}, nil
 }
 

@@ -46,6 +46,7 @@ type facts struct {
 	Identity   string // distinguishes daemons of the same version
 	Kernel     string // the release of the kernel that containers run on
 	Arch       string // in Go's words: amd64, arm64
+	CPUs       int    // that containers see
 }
 
 // GoArch is an architecture as Go and images name it; said is what an engine or the kernel calls it.
@@ -74,6 +75,11 @@ func (e *Engine) StorageDir() string { return e.facts.StorageDir }
 // Elsewhere reports whether containers run on another kernel than this process: in the Linux machine of Docker Desktop, Colima or podman on a Mac,
 // or behind a remote daemon. What this process sees of its own kernel says nothing about nodes there.
 func (e *Engine) Elsewhere() bool { return e.elsewhere }
+
+// Machine is what nodes run on: a Linux machine beside macOS, a remote one, or the one of this process.
+func (e *Engine) Machine() (cpus int, arch, kernel string) {
+	return e.facts.CPUs, e.facts.Arch, e.facts.Kernel
+}
 
 // Refusals are the engines that Find rejected before this one, and why.
 func (e *Engine) Refusals() []Refusal { return e.refusals }

@@ -33,16 +33,16 @@ func TestOnAMac(t *testing.T) {
 	for name, test := range map[string]struct {
 		programs []string
 		answers  map[string]answer
-		want     string // the engine, or what the error contains
+		want     string // the engine with its machine, or what the error contains
 		env      []string
 	}{
 		"Docker Desktop": {
 			programs: []string{"docker"}, answers: works("docker", desktop),
-			want: "docker 28.3.2", env: []string{"KIND_EXPERIMENTAL_PROVIDER=docker"},
+			want: "docker 28.3.2 on 8 arm64 CPUs, kernel 6.10.14-linuxkit", env: []string{"KIND_EXPERIMENTAL_PROVIDER=docker"},
 		},
 		"podman's machine": {
 			programs: []string{"podman"}, answers: works("podman", machine),
-			want: "podman 5.4.1", env: []string{"KIND_EXPERIMENTAL_PROVIDER=podman"},
+			want: "podman 5.4.1 on 5 arm64 CPUs, kernel 6.12.13-200.fc41.aarch64", env: []string{"KIND_EXPERIMENTAL_PROVIDER=podman"},
 		},
 		"podman's machine, rootless": {
 			programs: []string{"podman"}, answers: works("podman", strings.Replace(machine, `"rootless": false`, `"rootless": true`, 1)),
@@ -68,7 +68,8 @@ func TestOnAMac(t *testing.T) {
 			found, err := find(t.Context(), h, Options{CacheDir: t.TempDir()})
 			got := fmt.Sprint(err)
 			if err == nil {
-				got = found.Name() + " " + found.Version()
+				cpus, arch, kernel := found.Machine()
+				got = fmt.Sprintf("%s %s on %d %s CPUs, kernel %s", found.Name(), found.Version(), cpus, arch, kernel)
 				if !found.Elsewhere() {
 					t.Error("its containers are said to run on macOS")
 				}

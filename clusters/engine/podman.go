@@ -78,6 +78,7 @@ type podmanInfo struct {
 		} `json:"ociRuntime"`
 		Kernel   string `json:"kernel"`
 		Arch     string `json:"arch"`
+		CPUs     int    `json:"cpus"`
 		Remote   bool   `json:"serviceIsRemote"`
 		Security struct {
 			Rootless bool `json:"rootless"`
@@ -107,7 +108,7 @@ func (podmanEngine) ask(ctx context.Context, h host, path string, env []string) 
 		Version: info.Version.Version, Runtime: runtime.Name,
 		Driver: info.Store.GraphDriverName, StorageDir: info.Store.GraphRoot,
 		Identity: runtime.Path + " " + runtime.Version,
-		Kernel:   info.Host.Kernel, Arch: GoArch(info.Host.Arch),
+		Kernel:   info.Host.Kernel, Arch: GoArch(info.Host.Arch), CPUs: info.Host.CPUs,
 	}, nil
 }
 

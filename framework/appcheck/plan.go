@@ -7,7 +7,6 @@ import (
 
 	"golang.org/x/mod/semver"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/holdfast-ha/holdfast/clusters"
@@ -61,13 +60,4 @@ func (p *Plan) add(role clusters.Role, n int, labels map[string]string, taint st
 	}
 	node.Status.Allocatable = capacity()
 	p.Nodes = append(p.Nodes, node)
-}
-
-// capacity is what a node on this machine reports.
-func capacity() corev1.ResourceList {
-	list := corev1.ResourceList{corev1.ResourceCPU: *resource.NewQuantity(int64(runtime.NumCPU()), resource.DecimalSI)}
-	if bytes, known := memory(); known { // else memory is not checked
-		list[corev1.ResourceMemory] = *resource.NewQuantity(bytes, resource.BinarySI)
-	}
-	return list
 }

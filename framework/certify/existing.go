@@ -95,7 +95,7 @@ func (c *Existing) ended(part string, file runfolder.File) error {
 func (c *Existing) issue() (*certificate.Certificate, error) {
 	upgrade := filepath.Join(c.Dir, upgradeRun)
 	in := Input{
-		Dir: c.Dir, Upgrade: upgrade, ID: c.ID, Issued: time.Now(), Holdfast: c.Holdfast, Machine: machineOf(""), Seed: c.Seed, Reproduce: c.Reproduce,
+		Dir: c.Dir, Upgrade: upgrade, ID: c.ID, Issued: time.Now(), Holdfast: c.Holdfast, Machine: machineOf(runfolder.ThisMachine(), ""), Seed: c.Seed, Reproduce: c.Reproduce,
 		Profiles: []scenario.Profile{{Name: Profile, Features: c.Features}}, Skipped: c.Refused, Existing: true,
 	}
 	if c.allowed() {

@@ -98,7 +98,7 @@ func (c *Certification) issue() (*certificate.Certificate, error) {
 	in := Input{
 		Dir: c.Settings.Dir, Before: folder(beforeRun), Upgrade: folder(upgradeRun), After: folder(afterRun),
 		ID: c.Settings.RunID, Issued: time.Now(), Holdfast: c.Settings.Version, From: c.From, To: c.To,
-		Machine: machineOf(c.Engine), Seed: c.Settings.Seed, Reproduce: c.Reproduce, Planted: c.Planted, Profiles: c.Plan.Profiles,
+		Machine: machineOf(c.Settings.Machine, c.Engine), Seed: c.Settings.Seed, Reproduce: c.Reproduce, Planted: c.Planted, Profiles: c.Plan.Profiles,
 		Deprecations: deprecations(folder(beforeRun), folder(afterRun)),
 	}
 	if app := c.Plan.Application; app != nil {
@@ -112,8 +112,10 @@ func (c *Certification) issue() (*certificate.Certificate, error) {
 	return doc, certificate.Write(c.Settings.Dir, doc)
 }
 
-// machineOf is this machine, with the engine that clusters run on.
-func machineOf(engine string) certificate.Machine {
-	m := runfolder.ThisMachine()
+// machineOf is the machine that nodes run on, with its engine.
+func machineOf(m *runfolder.Machine, engine string) certificate.Machine {
+	if m == nil {
+		return certificate.Machine{Engine: engine}
+	}
 	return certificate.Machine{Cores: m.Cores, Arch: m.Arch, Kernel: m.Kernel, Engine: engine}
 }

@@ -30,7 +30,7 @@ type Watcher struct {
 	cancel    context.CancelFunc
 	closing   chan struct{}  // closed when the watches are to be compared with lists
 	streams   sync.WaitGroup // the streams that take part in that comparison
-	done      sync.WaitGroup // the streams that end with the context
+	done      sync.WaitGroup // the streams, and other work, that end with the context
 	stopEcho  func()         // ends the echo calls
 	once      sync.Once
 	stopNoise func() // ends the recording of noise
@@ -53,7 +53,7 @@ type Scope struct {
 }
 
 // Start begins to watch the pods, Deployments, StatefulSets, EndpointSlices, PodDisruptionBudgets and Kubernetes Events of the scope, and all
-// nodes of the cluster. It also records the noise of its own process, and how late each watch is. It returns when the current state of
+// nodes of the cluster. It also records the noise of its own process, how late each watch is, and when this machine slept. It returns when the current state of
 // all objects is in the history.
 func Start(ctx context.Context, client kubernetes.Interface, scope Scope, sink Sink) (*Watcher, error) {
 	ctx, cancel := context.WithCancel(ctx)
@@ -62,9 +62,9 @@ func Start(ctx context.Context, client kubernetes.Interface, scope Scope, sink S
 	if scope.Reading {
 		w.concludeLimit = concludeLimit(patientListLimit)
 	}
-	w.stopNoise = noise.Start(history.NoiseHarness, sink.Now, func(s noise.Sample) {
-		_ = sink.Append(s.Event()) // if the record rejects an event, it is incomplete anyway
-	})
+	keep := func(e history.Event) { _ = sink.Append(e) } // if the record rejects an event, it is incomplete anyway
+	w.stopNoise = noise.Start(history.NoiseHarness, sink.Now, func(s noise.Sample) { keep(s.Event()) })
+	w.done.Go(func() { noise.Sleeps(ctx, sink.Now, keep) })
 	if !scope.Reading {
 		leases := client.CoordinationV1().Leases(scope.Namespaces[0])
 		echo := newEchoCaller(leases, sink)

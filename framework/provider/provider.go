@@ -17,6 +17,7 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters/kind/inventory"
 	"github.com/holdfast-ha/holdfast/clusters/kwok"
 	"github.com/holdfast-ha/holdfast/clusters/nodeimage"
+	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/maintenance"
 	"github.com/holdfast-ha/holdfast/framework/run"
 	"github.com/holdfast-ha/holdfast/framework/self"
@@ -32,7 +33,8 @@ type Provider struct {
 	Facts func(clusters.Cluster) run.ClusterFacts
 	// Release lists the components of a Kubernetes version, and prepares the version for an upgrade.
 	Release func(ctx context.Context, version string) (certificate.Release, error)
-	Engine  string // and its version
+	Engine  string             // and its version
+	Machine *runfolder.Machine // that nodes run on
 	// Executable is the static holdfast executable that runs in pods.
 	Executable string
 }
@@ -72,7 +74,7 @@ func Kind(ctx context.Context, out io.Writer, say func(string)) (Provider, error
 		Provider: kwok.Provider{Provider: kind.New(e, options), Compile: func(ctx context.Context) (string, error) {
 			return nodeimage.Compile(ctx, kwok.Program(), options.Image)
 		}},
-		Engine: e.Name() + " " + e.Version(), Executable: executable,
+		Engine: e.Name() + " " + e.Version(), Machine: machineOf(e), Executable: executable,
 		Release: func(ctx context.Context, version string) (certificate.Release, error) {
 			return releaseOf(nodeimage.GetRelease(ctx, e, version, options.Image))
 		},
@@ -97,6 +99,18 @@ func Kind(ctx context.Context, out io.Writer, say func(string)) (Provider, error
 			return facts
 		},
 	}, nil
+}
+
+// machineOf is the machine that nodes run on. Of one elsewhere, only what the engine reports is known.
+func machineOf(e interface {
+	Elsewhere() bool
+	Machine() (cpus int, arch, kernel string)
+}) *runfolder.Machine {
+	if !e.Elsewhere() {
+		return runfolder.ThisMachine()
+	}
+	cpus, arch, kernel := e.Machine()
+	return &runfolder.Machine{Cores: cpus, Arch: arch, Kernel: kernel}
 }
 
 // releaseOf names the components of a release by the last part of their images' names.

@@ -21,13 +21,12 @@ const (
 	askLimit = 5 * time.Second
 )
 
-// follow records, until the recording ends, what no watch tells: the version of the API server, and that this machine slept. It tells the user
-// how the recording goes.
+// follow records, until the recording ends, what no watch tells: the version of the API server. It tells the user how the recording
+// goes.
 func (s *Session) follow(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
 	var all sync.WaitGroup
 	all.Go(func() { s.versions(ctx) })
-	all.Go(func() { s.sleeps(ctx) })
 	all.Go(func() { s.tell(ctx) })
 	s.ending = append(s.ending, func(context.Context) error {
 		cancel()

@@ -98,7 +98,7 @@ func (r *runner) next(s Settings) error {
 		Chosen: r.file.Chosen,
 		ID:     s.RunID, Started: s.Started, Holdfast: s.Version, Kubernetes: s.Kubernetes, Profile: string(s.Profile),
 		Seed: s.Seed, Args: s.Args, Reproduce: s.Reproduce("", s.Kubernetes), Incident: s.Incident,
-		Machine: runfolder.ThisMachine(),
+		Machine: s.Machine,
 	}
 	return r.file.Write(s.Dir)
 }

@@ -382,11 +382,12 @@ func TestStart(t *testing.T) {
 	c := newFixture(t)
 	s := *c.settings
 	s.Kubernetes, s.Profile, s.Args = "v1.36.3", clusters.Stock, []string{"run", "--timings", "stock"}
+	s.Machine = &runfolder.Machine{Cores: 5, Arch: "arm64"}
 	if err := start(t, s); err != nil {
 		t.Fatal(err)
 	}
 	want := runfolder.File{
-		Format: runfolder.Format, ID: "r1", Started: s.Started.UTC(), Holdfast: "v1.2.3", Kubernetes: "v1.36.3", Machine: runfolder.ThisMachine(),
+		Format: runfolder.Format, ID: "r1", Started: s.Started.UTC(), Holdfast: "v1.2.3", Kubernetes: "v1.36.3", Machine: s.Machine,
 		Profile: "stock", Seed: 4711, Args: s.Args, Reproduce: "again  v1.36.3",
 	}
 	got := c.kept()

@@ -8,6 +8,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/hold"
 	"github.com/holdfast-ha/holdfast/framework/interrupt"
 	"github.com/holdfast-ha/holdfast/framework/run/progress"
@@ -52,6 +53,8 @@ type Settings struct {
 	Close func(ctx context.Context, c clusters.Cluster) error
 	// Describe returns what a cluster actually runs, for the record.
 	Describe func(c clusters.Cluster) ClusterFacts
+	// Machine is what the nodes of its clusters run on; nil: not known.
+	Machine *runfolder.Machine
 	// Executable is the static holdfast binary that goes into the cluster as an image; CacheDir keeps that image.
 	Executable string
 	CacheDir   string

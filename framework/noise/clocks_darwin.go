@@ -1,4 +1,4 @@
-package recording
+package noise
 
 import "golang.org/x/sys/unix"
 

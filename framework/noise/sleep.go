@@ -1,4 +1,4 @@
-package recording
+package noise
 
 import (
 	"context"
@@ -22,18 +22,18 @@ type clocks struct {
 // so far within a second.
 const slept = 2 * time.Second
 
-// sleeps records a gap whenever this machine was suspended, or its clock was set: nobody watched meanwhile, and the record's clock stood still.
-// What happened to the cluster in that time may be in the record, but not when, and requests may have failed that were never sent.
-func (s *Session) sleeps(ctx context.Context) {
-	sleeps(ctx, readClocks, s.board.Now, func(e history.Event) { _ = s.board.Append(e) }) // a record that rejects it is incomplete
+// Sleeps keeps a gap, until ctx ends, whenever this machine was suspended or its clock was set. Nothing watched the cluster meanwhile, and the
+// record's clock stood still: what happened may be in the record, but not when, and requests may have failed that were never sent.
+func Sleeps(ctx context.Context, now func() history.Offset, keep func(history.Event)) {
+	sleeps(ctx, readClocks, now, keep)
 }
 
-func sleeps(ctx context.Context, read func() clocks, now func() history.Offset, record func(history.Event)) {
+func sleeps(ctx context.Context, read func() clocks, now func() history.Offset, keep func(history.Event)) {
 	was, at := read(), now()
 	for poll.Pass(ctx, time.Second) == nil {
 		is := read()
 		if why := is.since(was); why != "" {
-			record(history.Event{T: now(), Gap: &history.Gap{What: "all objects", Since: at, Why: why}})
+			keep(history.Event{T: now(), Gap: &history.Gap{What: "all objects", Since: at, Why: why}})
 		}
 		was, at = is, now()
 	}
