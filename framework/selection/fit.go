@@ -55,9 +55,27 @@ func fitting(c clusters.Spec, all []scenario.Spec, need func(clusters.Spec) clus
 	return fit, others
 }
 
-// misfit is why a scenario does not run on a cluster, and the command that makes a cluster for it.
+// asOn is what a scenario needs after the flags of 'holdfast run' that adapt it to a cluster, and these flags.
+func asOn(c, need clusters.Spec) (adapted clusters.Spec, flags string) {
+	need = need.WithDefaults()
+	if need.Profile != c.Profile {
+		need.Profile, flags = c.Profile, flags+" --timings "+string(c.Profile)
+	}
+	if need.ProxyMode != c.ProxyMode {
+		need.ProxyMode, flags = c.ProxyMode, flags+" --proxy-mode "+string(c.ProxyMode)
+	}
+	if need.SimulatedNodes != c.SimulatedNodes && need.SimulatedNodes > 0 && c.SimulatedNodes > 0 {
+		need.SimulatedNodes, flags = c.SimulatedNodes, flags+fmt.Sprintf(" --simulated-nodes %d", c.SimulatedNodes)
+	}
+	return need, flags
+}
+
+// misfit is why a scenario does not run on a cluster, and what makes it run: flags, or the command that makes a cluster for it.
 func misfit(name string, c clusters.Spec, s scenario.Spec, need clusters.Spec) error {
 	has, needs := c.Unlike(need)
+	if adapted, flags := asOn(c, need); fits(c, adapted) {
+		return fmt.Errorf("cluster %s has %s; %s needs %s, unless it is run with%s", name, has, s.Name, needs, flags)
+	}
 	return fmt.Errorf("cluster %s has %s; %s needs %s: make such a cluster with '%s'", name, has, s.Name, needs, UpCommand("NAME", s, need))
 }
 
@@ -82,13 +100,11 @@ func On(name string, c clusters.Spec, chosen []scenario.Spec, need func(clusters
 	return nil, "", errors.Join(errs...)
 }
 
-// Suggest suggests a command for a new cluster. A scenario with simulated nodes is adapted to as many as the cluster has.
+// Suggest suggests a command for a new cluster, with the flags that adapt a scenario to it.
 func Suggest(name string, c clusters.Spec, all []scenario.Spec) string {
 	fit, others := fitting(c, all, func(need clusters.Spec) clusters.Spec {
-		if need.SimulatedNodes > 0 && c.SimulatedNodes > 0 {
-			need.SimulatedNodes = c.SimulatedNodes
-		}
-		return need.WithDefaults()
+		adapted, _ := asOn(c, need)
+		return adapted
 	})
 	if len(fit) == 0 {
 		return fmt.Sprintf("  no scenario fits it; %d fit the cluster of '%s', and --for SCENARIO makes the cluster that a scenario needs\n", mostCommon(others), UpCommand(name, scenario.Spec{}, Standing))
@@ -97,11 +113,8 @@ func Suggest(name string, c clusters.Spec, all []scenario.Spec) string {
 	if i := slices.IndexFunc(fit, func(s scenario.Spec) bool { return s.Name == "chaos/rolling-update" }); i >= 0 {
 		one = fit[i]
 	}
-	example := one.Name
-	if one.Cluster.SimulatedNodes != c.SimulatedNodes {
-		example += fmt.Sprintf(" --simulated-nodes %d", c.SimulatedNodes)
-	}
-	return fmt.Sprintf("  holdfast run --cluster %s %s   # one of %d scenarios, of %d, that fit it\n", name, example, len(fit), len(all))
+	_, flags := asOn(c, one.Cluster)
+	return fmt.Sprintf("  holdfast run --cluster %s %s%s   # one of %d scenarios, of %d, that fit it\n", name, one.Name, flags, len(fit), len(all))
 }
 
 // mostCommon counts the scenarios that fit the standing cluster.

@@ -1,6 +1,7 @@
 package selection_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/holdfast-ha/holdfast/clusters"
@@ -47,6 +48,25 @@ func TestSuggestAmongSimulatedNodes(t *testing.T) {
 		if said := selection.Suggest("demo", has, all); said != want {
 			t.Errorf("with %d simulated nodes, up says %s", nodes, said)
 		}
+	}
+}
+
+// What a flag of the run changes is no reason to make another cluster.
+func TestFlagsThatMakeAScenarioFit(t *testing.T) {
+	all := []scenario.Spec{{Name: "chaos/one", Cluster: selection.Standing}}
+	has := selection.Standing
+	has.ProxyMode, has.Profile = clusters.IPTables, clusters.Stock
+	const flags = " --timings stock --proxy-mode iptables"
+	if said := selection.Suggest("demo", has, all); said != "  holdfast run --cluster demo chaos/one"+flags+"   # one of 1 scenarios, of 1, that fit it\n" {
+		t.Errorf("up says %s", said)
+	}
+	const want = "cluster demo has stock timings, kube-proxy in iptables mode; chaos/one needs lab timings, kube-proxy in nftables mode, unless it is run with" + flags
+	if _, _, err := selection.On("demo", has, all, clusters.Spec.WithDefaults, true); err == nil || err.Error() != want {
+		t.Errorf("got  %v\nwant %s", err, want)
+	}
+	has.Zones = []string{"a"} // no flag changes this
+	if _, _, err := selection.On("demo", has, all, clusters.Spec.WithDefaults, true); err == nil || !strings.HasSuffix(err.Error(), "make such a cluster with 'holdfast up NAME'") {
+		t.Errorf("one zone: %v", err)
 	}
 }
 
