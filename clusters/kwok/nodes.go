@@ -21,11 +21,13 @@ const LabelKubelet = "holdfast.dev/kubelet"
 // kubeletOn is the value of LabelKubelet.
 const kubeletOn = "kwok"
 
-// What fits on a simulated node beside clusters.PodsPerSimulatedNode.
-const (
-	cpuOfNode    = "64"
-	memoryOfNode = "256Gi"
-)
+// Resources are what a simulated node has for pods.
+func Resources() corev1.ResourceList {
+	return corev1.ResourceList{
+		corev1.ResourceCPU: resource.MustParse("64"), corev1.ResourceMemory: resource.MustParse("256Gi"),
+		corev1.ResourcePods: *resource.NewQuantity(clusters.PodsPerSimulatedNode, resource.DecimalSI),
+	}
+}
 
 // nodeName is short, because each record of a pod contains it.
 func nodeName(i int) string { return fmt.Sprintf("sim-%05d", i) }
@@ -56,10 +58,7 @@ func zoneOf(i int) string { return clusters.SimulatedZones()[i%len(clusters.Simu
 
 // object is the i-th node, as its kubelet would register it. PerWorker's labels are dealt to simulated nodes as to workers.
 func object(i int, spec clusters.Spec) *corev1.Node {
-	name, resources := nodeName(i), corev1.ResourceList{
-		corev1.ResourceCPU: resource.MustParse(cpuOfNode), corev1.ResourceMemory: resource.MustParse(memoryOfNode),
-		corev1.ResourcePods: *resource.NewQuantity(clusters.PodsPerSimulatedNode, resource.DecimalSI),
-	}
+	name, resources := nodeName(i), Resources()
 	labels := map[string]string{
 		clusters.LabelRole: string(clusters.Simulated), clusters.LabelZone: zoneOf(i), LabelKubelet: kubeletOn,
 		corev1.LabelHostname: name, corev1.LabelOSStable: "linux",

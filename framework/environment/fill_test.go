@@ -13,6 +13,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/clusters/kwok"
 	"github.com/holdfast-ha/holdfast/framework/internal/errtest"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/workloads"
@@ -140,4 +142,20 @@ func TestManyPodsAreReported(t *testing.T) {
 			t.Errorf("it took %s, and the last Event came after 57 s", took)
 		}
 	})
+}
+
+// As many pods of a fill as a simulated node takes have what they request there. Three of them lower the scheduler's score of the node, which is from 0 to
+// 100, so that the next goes elsewhere.
+func TestPodsOfAFillAreDealtToTheNodes(t *testing.T) {
+	objects, err := workloads.Fill{Pods: 1}.Objects(workloads.Place{Namespace: "ns", Image: "i"})
+	if err != nil || len(objects) != 1 {
+		t.Fatal(len(objects), err)
+	}
+	requests, node := objects[0].(*appsv1.Deployment).Spec.Template.Spec.Containers[0].Resources.Requests, kwok.Resources()
+	for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
+		one, all := requests[name], node[name]
+		if share := one.AsApproximateFloat64() / all.AsApproximateFloat64(); share*clusters.PodsPerSimulatedNode > 1 || share*3 < 0.01 {
+			t.Errorf("a pod requests %s of %s, of %s", one.String(), name, all.String())
+		}
+	}
 }
