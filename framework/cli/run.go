@@ -49,8 +49,8 @@ are those of the interrupted run. The report and the exit code are those of the 
 
 With --side-by-side 3, up to three scenarios at a time run on the same cluster, each in its own namespace, if their faults change nothing but their
 own workload. Seeds and promises are the same as one after the other, and each record names what ran beside it. Noise of the others
-takes evidence away, or breaks a promise about time. It makes no broken promise hold. A scenario that is Unknown or Violated for that reason
-needs more processors, or must run alone.
+takes evidence away, or breaks a promise about time. It makes no broken promise hold. A scenario that is Unknown beside others runs again,
+alone, and that run is judged. One that is Violated stays Violated: if the noise broke it, it needs more processors, or must run alone.
 
 A cluster of 'holdfast up NAME --keep-warm' is used in place of a new one where a scenario needs one like it, and stays. One that a scenario leaves
 changed is removed.

@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"errors"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -18,6 +19,7 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters/clustertest"
 	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
 	"github.com/holdfast-ha/holdfast/framework/fault"
+	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/hold"
 	"github.com/holdfast-ha/holdfast/framework/internal/errtest"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
@@ -169,6 +171,59 @@ func TestTogetherWithAPromiseThatPanics(t *testing.T) {
 			if failed := strings.HasPrefix(kept.Error, "panic: "); failed != (kept.Name == specs[1].Name) {
 				t.Errorf("run.json has of %s the error %q", kept.Name, kept.Error)
 			}
+		}
+	})
+}
+
+// shy is a promise of a user's own that has its evidence only where nothing runs beside.
+type shy struct{ Beside verdict.Outcome }
+
+func (shy) String() string        { return "quiet" }
+func (shy) Needs() evidence.Needs { return evidence.Needs{} }
+func (s shy) Judge(run *evidence.Run, _ verdict.Missing) verdict.Verdict {
+	if len(run.Record.Header.Beside) > 0 {
+		return verdict.Verdict{Promise: s.String(), Kind: "shy", Outcome: s.Beside, Seen: "too loud"}
+	}
+	return verdict.Verdict{Promise: s.String(), Kind: "shy", Outcome: verdict.Held, Seen: "it was quiet"}
+}
+
+var extendedByShy = sync.OnceValue(invariant.Extend[shy])
+
+// What is Unknown beside others runs again, alone, with a note that leads to the first record. What is broken beside others stays broken.
+func TestAgainAlone(t *testing.T) {
+	if err := extendedByShy(); err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		c, specs := newFixture(t), several("a", "b", "c")
+		specs[1].Promises = []invariant.Invariant{shy{verdict.Unknown}}
+		specs[2].Promises = []invariant.Invariant{shy{verdict.Violated}}
+		found, ran := c.takeTurn(t.Context(), specs)
+		if !ran {
+			t.Fatal("nothing ran")
+		}
+		for i, want := range []verdict.Outcome{verdict.Held, verdict.Held, verdict.Violated} {
+			if found[i].outcome != want || found[i].err != nil {
+				t.Errorf("%s: %+v, want %s", specs[i].Name, found[i], want)
+			}
+		}
+		kept := map[string]string{}
+		for _, s := range c.kept().Scenarios {
+			kept[s.Name] += s.Outcome
+		}
+		if diff := cmp.Diff(map[string]string{"chaos/a": "held", "chaos/b": "held", "chaos/c": "violated"}, kept); diff != "" {
+			t.Errorf("run.json (-want +got):\n%s", diff)
+		}
+		const note = "It ran beside chaos/a and chaos/c first, and was Unknown: quiet: too loud. That record is in set-aside-1/chaos/b."
+		if r := c.recorded(specs[1]); !slices.Equal(r.Header.Notes, []string{note}) || len(r.Header.Beside) > 0 {
+			t.Errorf("notes %q, beside %q", r.Header.Notes, r.Header.Beside)
+		}
+		first, err := history.Open(filepath.Join(c.settings.Dir, "set-aside-1", "chaos", "b"))
+		if err != nil || len(first.Header.Beside) != 2 || first.Incomplete != "" {
+			t.Errorf("the first record: %v, beside %q, %s", err, first.Header.Beside, first.Incomplete)
+		}
+		if len(specs[1].Notes) > 0 {
+			t.Error("the scenario itself has the note")
 		}
 	})
 }
