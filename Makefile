@@ -135,7 +135,7 @@ test-interrupts: build ## Interrupt runs and tests at MOMENTS=50 random moments,
 	go run ./suites/apps/build suites/apps/nginx
 	go test -tags e2e -count 1 -timeout 6h -run '^TestInterruptsOnRealClusters$$' -v ./framework/cli -args -moments $(or $(MOMENTS),50) $(if $(SEED),-moment-seed $(SEED))
 
-# With the settings of the executable's build, so that packages which lint compiles the first time need not be compiled again for it.
+# With the settings of BUILD, so that both share the packages that they compile.
 lint: export CGO_ENABLED = 0
 lint: export GOFLAGS = $(shell go env GOFLAGS) -trimpath
 .PHONY: lint

@@ -46,7 +46,7 @@ type Report struct {
 	Seed          uint64    `json:"seed"`             // zero if unknown
 	Profile       string    `json:"profile"`
 	Cluster       Cluster   `json:"cluster"` // of the first scenario whose record has one
-	// Machine is what the run began on. Absent in older records.
+	// Machine is what the nodes ran on, or what holdfast ran on if it did not make the cluster. Absent in older records.
 	Machine     *runfolder.Machine `json:"machine,omitempty"`
 	Counts      Counts             `json:"counts"`
 	Reproduce   string             `json:"reproduce"`             // the command that runs everything again

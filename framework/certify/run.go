@@ -112,7 +112,7 @@ func (c *Certification) issue() (*certificate.Certificate, error) {
 	return doc, certificate.Write(c.Settings.Dir, doc)
 }
 
-// machineOf is the machine that nodes run on, with its engine.
+// machineOf is a machine, with the engine of the nodes; empty: the nodes are not on it.
 func machineOf(m *runfolder.Machine, engine string) certificate.Machine {
 	if m == nil {
 		return certificate.Machine{Engine: engine}

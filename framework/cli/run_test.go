@@ -109,7 +109,8 @@ func hamlets(none error) func(context.Context, io.Writer, func(string)) (provide
 				}
 				return hamlet{out: out, name: name, spec: described()[0].Cluster.WithDefaults()}, none
 			},
-			Facts: func(clusters.Cluster) run.ClusterFacts { return run.ClusterFacts{Kubernetes: "v1.37.0"} },
+			Machine: &runfolder.Machine{Cores: 6, Arch: "amd64", Kernel: "6.6.6"},
+			Facts:   func(clusters.Cluster) run.ClusterFacts { return run.ClusterFacts{Kubernetes: "v1.37.0"} },
 			Release: func(_ context.Context, version string) (certificate.Release, error) {
 				if version == "v1.36.9" {
 					return certificate.Release{}, errors.New("kubernetes v1.36.9 does not exist")

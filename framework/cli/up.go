@@ -34,8 +34,8 @@ func upCommand() *cobra.Command {
 		Long: `up makes a cluster and returns when it is proven usable: every node Ready, DNS answers, a Service reachable from every
 node. The nodes keep no default route, unless --egress is given. Your own kubeconfig is left alone; the new one is named.
 
-A scenario runs on the cluster that it needs, and on no other: without flags, up makes the one that most of them need; --for makes that
-of a scenario. Beside the workers that are asked for, one more carries the load, and no fault touches it.
+A scenario runs on the cluster that it needs. Flags of run, such as --proxy-mode, change what it needs. Without flags, up makes the cluster
+that most scenarios need; --for makes that of a scenario. Beside the workers that are asked for, one more carries the load, and no fault touches it.
 
 With --keep-warm, 'holdfast run' uses the cluster in place of a new one, without being told its name, for scenarios that need one like it.
 Several such clusters make a pool. A run takes the first that no other run uses.`,

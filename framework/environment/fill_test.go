@@ -144,8 +144,8 @@ func TestManyPodsAreReported(t *testing.T) {
 	})
 }
 
-// As many pods of a fill as a simulated node takes have what they request there. Three of them lower the scheduler's score of the node, which is from 0 to
-// 100, so that the next goes elsewhere.
+// As many pods of a fill as a simulated node takes have what they request there. Two or three of them lower the scheduler's score of the node, which is from
+// 0 to 100, so that the next goes elsewhere.
 func TestPodsOfAFillAreDealtToTheNodes(t *testing.T) {
 	objects, err := workloads.Fill{Pods: 1}.Objects(workloads.Place{Namespace: "ns", Image: "i"})
 	if err != nil || len(objects) != 1 {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/noise"
+	"github.com/holdfast-ha/holdfast/framework/observe/clocks"
 )
 
 // Sink accepts events; *history.Writer is one. Append may be called concurrently.
@@ -50,6 +51,15 @@ type Scope struct {
 	Reading bool
 	// Clock shows how late the watches are where nothing is changed; nil: nothing does.
 	Clock ServerClock
+
+	clocks func() clocks.Reading // those of this machine; nil: the real ones
+}
+
+func (s Scope) readClocks() func() clocks.Reading {
+	if s.clocks != nil {
+		return s.clocks
+	}
+	return clocks.Read
 }
 
 // Start begins to watch the pods, Deployments, StatefulSets, EndpointSlices, PodDisruptionBudgets and Kubernetes Events of the scope, and all
@@ -64,7 +74,7 @@ func Start(ctx context.Context, client kubernetes.Interface, scope Scope, sink S
 	}
 	keep := func(e history.Event) { _ = sink.Append(e) } // if the record rejects an event, it is incomplete anyway
 	w.stopNoise = noise.Start(history.NoiseHarness, sink.Now, func(s noise.Sample) { keep(s.Event()) })
-	w.done.Go(func() { noise.Sleeps(ctx, sink.Now, keep) })
+	w.done.Go(func() { clocks.Watch(ctx, scope.readClocks(), sink.Now, keep) })
 	if !scope.Reading {
 		leases := client.CoordinationV1().Leases(scope.Namespaces[0])
 		echo := newEchoCaller(leases, sink)

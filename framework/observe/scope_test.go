@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/observe/clocks"
 )
 
 // What a recorder of somebody else's cluster asks for: all that it may read, and no write.
@@ -142,4 +143,35 @@ func TestSlim(t *testing.T) {
 	if len(p.ManagedFields) != 0 || len(p.Annotations) != 1 || p.Annotations["mine"] != "y" {
 		t.Errorf("got %+v", p.ObjectMeta)
 	}
+}
+
+// Each record of a cluster tells that this machine slept meanwhile, also if it slept until the end.
+func TestASleepIsInTheRecord(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sink := &notebook{began: time.Now()}
+		read := func() clocks.Reading {
+			c := clocks.Reading{Running: sink.Now(), Boot: sink.Now(), Wall: sink.Now()}
+			if c.Running > 1500*time.Millisecond {
+				c.Boot += time.Hour
+			}
+			return c
+		}
+		w, err := Start(t.Context(), fake.NewClientset(), Scope{Reading: true, clocks: read}, sink)
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(1600 * time.Millisecond)
+		if err := w.Stop(); err != nil {
+			t.Error(err)
+		}
+		var why []string
+		for _, e := range sink.events {
+			if e.Gap != nil {
+				why = append(why, e.Gap.Why)
+			}
+		}
+		if want := []string{"this machine was suspended for 1h0m0s"}; !slices.Equal(why, want) {
+			t.Errorf("gaps %q, want %q", why, want)
+		}
+	})
 }

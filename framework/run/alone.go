@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -11,23 +12,23 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// again runs each scenario of a group alone that was Unknown beside the others, because their noise may have taken its evidence away. Its verdict is
-// that of the second run. A broken promise stays broken, whatever ran beside it.
-func (r *runner) again(ctx context.Context, some []scenario.Spec, found []result) {
+// runAgainAlone runs each scenario of a group alone that was Unknown beside the others, because their noise may have taken its evidence away. Its verdict
+// is that of the second run. A broken promise stays broken, whatever ran beside it.
+func (r *runner) runAgainAlone(ctx context.Context, some []scenario.Spec, found []result) {
 	if len(some) == 1 {
 		return
 	}
 	g := group{members: some}
 	for i, s := range some {
-		if found[i].outcome != verdict.Unknown || found[i].interrupted || ctx.Err() != nil || r.stopped() != nil {
+		if found[i].outcome != verdict.Unknown || found[i].interrupted || ctx.Err() != nil || r.stopped() != nil || r.pool.broken != nil {
 			continue
 		}
-		aside, err := r.setAside(s)
+		aside, err := r.withdraw(s)
 		if err != nil {
-			r.settings.Progress.Note("  " + err.Error()) // the first result stays
+			r.settings.Progress.Note(fmt.Sprintf("  %s cannot run again, alone: %v", s.Name, err))
 			continue
 		}
-		r.settings.Progress.Note(fmt.Sprintf("  %s runs again, alone: beside others it was Unknown", s.Name))
+		r.settings.Progress.Note(fmt.Sprintf("  %s runs again, alone: it was Unknown beside others", s.Name))
 		r.settings.Progress.More()
 		s.Notes = append(slices.Clone(s.Notes), fmt.Sprintf("It ran beside %s first, and was Unknown: %s. That record is in %s/%s.",
 			prose.List(g.beside(s.Name)), found[i].why, aside, s.Name))
@@ -35,16 +36,22 @@ func (r *runner) again(ctx context.Context, some []scenario.Spec, found []result
 	}
 }
 
-// setAside moves the record of a scenario that is to run again, and takes its result out of run.json.
-func (r *runner) setAside(s scenario.Spec) (aside string, err error) {
+// withdraw takes the result of a scenario that is to run again out of run.json, and sets its record aside. After an error, the result is in run.json.
+func (r *runner) withdraw(s scenario.Spec) (aside string, err error) {
 	if aside, err = asideFolder(r.settings.Dir); err != nil {
-		return "", err
-	}
-	if err := setAside(r.settings.Dir, aside, []scenario.Spec{s}); err != nil {
 		return "", err
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.file.Scenarios = slices.DeleteFunc(r.file.Scenarios, func(kept runfolder.ScenarioResult) bool { return kept.Name == s.Name })
-	return aside, r.file.Write(r.settings.Dir)
+	all := r.file.Scenarios
+	r.file.Scenarios = slices.DeleteFunc(slices.Clone(all), func(kept runfolder.ScenarioResult) bool { return kept.Name == s.Name })
+	// run.json comes first: if this process is killed now, a resumption sets the record aside.
+	if err = r.file.Write(r.settings.Dir); err == nil {
+		err = setAside(r.settings.Dir, aside, []scenario.Spec{s})
+	}
+	if err != nil {
+		r.file.Scenarios = all
+		return "", errors.Join(err, r.file.Write(r.settings.Dir))
+	}
+	return aside, nil
 }

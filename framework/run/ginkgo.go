@@ -183,7 +183,7 @@ func (r *runner) takeTurn(ctx context.Context, some []scenario.Spec) (_ []result
 		defer release()
 	}
 	found := r.together(ctx, some)
-	r.again(ctx, some, found)
+	r.runAgainAlone(ctx, some, found)
 	for i, s := range some {
 		r.cure(ctx, s, found[i])
 		r.further(ctx, s, found[i])

@@ -12,6 +12,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/judge"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 // chosenOf are the chosen scenarios as run.json has them. The digest covers the whole spec with the cluster that the settings
@@ -49,6 +50,8 @@ func (r *runner) check(found runfolder.ScenarioResult) (kubernetes, why string) 
 		return "", "its record is incomplete: " + recorded.Incomplete
 	case h.Scenario != found.Name || h.RunID != r.settings.RunID || h.Seed != r.settings.Seed:
 		return "", fmt.Sprintf("its record is that of %s in run %s with seed %d", h.Scenario, h.RunID, h.Seed)
+	case found.Outcome == string(verdict.Unknown) && len(h.Beside) > 0:
+		return "", "it was Unknown beside other scenarios"
 	}
 	verdicts := judge.Judge(recorded)
 	if unsupported := judge.Unsupported(recorded, verdicts); unsupported != found.NotSupported {

@@ -177,7 +177,7 @@ func asideFolder(dir string) (string, error) {
 // setAside moves the records and logs of scenarios.
 func setAside(dir, aside string, again []scenario.Spec) error {
 	for _, s := range again {
-		for _, from := range []string{s.Name, "logs/" + s.Name} {
+		for _, from := range []string{"logs/" + s.Name, s.Name} { // a record without its logs is whole
 			old, fresh := filepath.Join(dir, filepath.FromSlash(from)), filepath.Join(dir, aside, filepath.FromSlash(from))
 			if !exists(old) {
 				continue

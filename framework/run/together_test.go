@@ -228,6 +228,43 @@ func TestAgainAlone(t *testing.T) {
 	})
 }
 
+// After an interruption, or on a cluster that the group left changed, nothing runs again. A resumed run does it.
+func TestNotAgainAlone(t *testing.T) {
+	if err := extendedByShy(); err != nil {
+		t.Fatal(err)
+	}
+	for name, prevent := range map[string]func(c *fixture, cancel func()){
+		"interrupted": func(_ *fixture, cancel func()) { cancel() },
+		"changed":     func(c *fixture, _ func()) { c.pool.broken = errors.New("node wa1 is cordoned") },
+		"stopped":     func(c *fixture, _ func()) { c.stopFor(errors.New("the disk is full")) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c, specs := newFixture(t), several("a", "b")
+				specs[1].Promises = []invariant.Invariant{shy{verdict.Unknown}}
+				found := c.together(t.Context(), specs)
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				prevent(c, cancel)
+				c.runAgainAlone(ctx, specs, found)
+				all := c.kept().Scenarios
+				if len(all) != 2 || found[1].outcome != verdict.Unknown || len(c.recorded(specs[1]).Header.Beside) != 1 {
+					t.Fatalf("%d scenarios in run.json; b: %+v", len(all), found[1])
+				}
+				for _, one := range all {
+					want := ""
+					if one.Name == "chaos/b" {
+						want = "it was Unknown beside other scenarios"
+					}
+					if _, why := c.check(one); why != want {
+						t.Errorf("resumed, %s runs again because %q, want %q", one.Name, why, want)
+					}
+				}
+			})
+		})
+	}
+}
+
 // An interruption ends all of them, and each is cleared.
 func TestTogetherInterrupted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -58,7 +58,7 @@ func fitting(c clusters.Spec, all []scenario.Spec, need func(clusters.Spec) clus
 // asOn is what a scenario needs after the flags of 'holdfast run' that adapt it to a cluster, and these flags.
 func asOn(c, need clusters.Spec) (adapted clusters.Spec, flags string) {
 	need = need.WithDefaults()
-	if need.Profile != c.Profile {
+	if need.Profile != c.Profile && need.Profile == clusters.Lab { // stock timings are what such a scenario is about
 		need.Profile, flags = c.Profile, flags+" --timings "+string(c.Profile)
 	}
 	if need.ProxyMode != c.ProxyMode {
@@ -88,7 +88,13 @@ func On(name string, c clusters.Spec, chosen []scenario.Spec, need func(clusters
 		return fit, "", nil
 	}
 	if !named && len(fit) > 0 {
-		return fit, fmt.Sprintf("%d of %d scenarios fit cluster %s; the others need another cluster and are skipped", len(fit), len(chosen), name), nil
+		note := fmt.Sprintf("%d of %d scenarios fit cluster %s; the others need another cluster and are skipped", len(fit), len(chosen), name)
+		for _, s := range others {
+			if adapted, flags := asOn(c, need(s.Cluster)); fits(c, adapted) {
+				return fit, fmt.Sprintf("%s, such as %s, which runs there with%s", note, s.Name, flags), nil
+			}
+		}
+		return fit, note, nil
 	}
 	var errs []error
 	for _, s := range others[:min(len(others), 3)] {

@@ -64,8 +64,24 @@ func TestFlagsThatMakeAScenarioFit(t *testing.T) {
 	if _, _, err := selection.On("demo", has, all, clusters.Spec.WithDefaults, true); err == nil || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}
+	stock := selection.Standing
+	stock.Profile = clusters.Stock
+	all = append(all, scenario.Spec{Name: "chaos/two-stock", Cluster: stock})
+	iptables := selection.Standing
+	iptables.ProxyMode = clusters.IPTables
+	if said := selection.Suggest("demo", iptables, all); !strings.HasSuffix(said, "# one of 1 scenarios, of 2, that fit it\n") {
+		t.Errorf("with lab timings, up says %s", said)
+	}
+	if _, _, err := selection.On("demo", selection.Standing, all[1:], clusters.Spec.WithDefaults, true); err == nil || !strings.HasSuffix(err.Error(), "--timings stock'") || strings.Contains(err.Error(), "unless") {
+		t.Errorf("a scenario that is about stock timings: %v", err)
+	}
+	stock.ProxyMode = clusters.NFTables
+	wantNote := "1 of 2 scenarios fit cluster demo; the others need another cluster and are skipped, such as chaos/one, which runs there with --timings stock"
+	if _, note, err := selection.On("demo", stock, all, clusters.Spec.WithDefaults, false); err != nil || note != wantNote {
+		t.Errorf("%q, %v", note, err)
+	}
 	has.Zones = []string{"a"} // no flag changes this
-	if _, _, err := selection.On("demo", has, all, clusters.Spec.WithDefaults, true); err == nil || !strings.HasSuffix(err.Error(), "make such a cluster with 'holdfast up NAME'") {
+	if _, _, err := selection.On("demo", has, all[:1], clusters.Spec.WithDefaults, true); err == nil || !strings.HasSuffix(err.Error(), "make such a cluster with 'holdfast up NAME'") {
 		t.Errorf("one zone: %v", err)
 	}
 }

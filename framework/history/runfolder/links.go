@@ -59,7 +59,7 @@ func point(artifacts, name, runID string) error {
 	return nil
 }
 
-// Records lists the folders with a record below a run's folder (which may be a symbolic link), relative to it, with
+// Records lists the folders with a record below a run's folder or a folder of runs (which may be a symbolic link), relative to it, with
 // slashes, sorted. It works for a killed run, too. The run's folder itself is ".". Records that were set aside are left out.
 func Records(dir string) ([]string, error) {
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
@@ -71,7 +71,7 @@ func Records(dir string) ([]string, error) {
 	}
 	var found []string
 	err := fs.WalkDir(os.DirFS(dir), ".", func(path string, entry fs.DirEntry, err error) error {
-		if err == nil && entry.IsDir() && strings.HasPrefix(path, SetAsidePrefix) {
+		if err == nil && entry.IsDir() && strings.HasPrefix(entry.Name(), SetAsidePrefix) {
 			return fs.SkipDir
 		}
 		if err == nil && !entry.IsDir() && entry.Name() == history.EventsFile {

@@ -33,7 +33,7 @@ type File struct {
 	Ended      time.Time         `json:"ended,omitzero"` // zero while the run is in progress, and forever if it was killed
 	Holdfast   string            `json:"holdfast"`       // version of the harness
 	Kubernetes string            `json:"kubernetes"`
-	Machine    *Machine          `json:"machine,omitempty"` // on which the run began; nil in older files
+	Machine    *Machine          `json:"machine,omitempty"` // that its nodes ran on; nil in older files
 	Profile    string            `json:"profile,omitempty"` // lab or stock; empty if each scenario had its own
 	Seed       uint64            `json:"seed"`
 	Args       []string          `json:"args,omitempty"`     // command-line arguments, as given

@@ -186,7 +186,7 @@ func TestPointLatestSparesWhatIsNotItsOwn(t *testing.T) {
 func TestRecords(t *testing.T) {
 	artifacts := t.TempDir()
 	run := filepath.Join(artifacts, "r1")
-	for _, scenario := range []string{"mutants/no-prestop", "chaos/drain"} {
+	for _, scenario := range []string{"mutants/no-prestop", "chaos/drain", "set-aside-1/chaos/drain"} {
 		w, err := history.Create(filepath.Join(run, scenario), history.Header{})
 		must(t, err)
 		must(t, w.Close())
@@ -195,6 +195,7 @@ func TestRecords(t *testing.T) {
 	must(t, PointLatest(artifacts, "r1"))
 	for dir, want := range map[string][]string{
 		run:                                  {"chaos/drain", "mutants/no-prestop"},
+		artifacts:                            {"r1/chaos/drain", "r1/mutants/no-prestop"},
 		filepath.Join(artifacts, LatestName): {"chaos/drain", "mutants/no-prestop"},
 		filepath.Join(run, "chaos/drain"):    {"."},
 		filepath.Join(run, "logs"):           nil,

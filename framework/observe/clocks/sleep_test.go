@@ -1,4 +1,4 @@
-package noise
+package clocks
 
 import (
 	"context"
@@ -28,18 +28,18 @@ func TestSleepIsAGap(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				began := time.Now()
 				now := func() history.Offset { return time.Since(began) }
-				read := func() clocks {
-					c := clocks{monotonic: now(), boot: now(), wall: now()}
+				read := func() Reading {
+					c := Reading{Running: now(), Boot: now(), Wall: now()}
 					if now() > 10*time.Second {
-						c.boot += test.asleep
-						c.wall += test.asleep + test.set
+						c.Boot += test.asleep
+						c.Wall += test.asleep + test.set
 					}
 					return c
 				}
 				ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 				defer cancel()
 				var gaps []history.Event
-				sleeps(ctx, read, now, func(e history.Event) { gaps = append(gaps, e) })
+				Watch(ctx, read, now, func(e history.Event) { gaps = append(gaps, e) })
 				switch {
 				case test.want == "" && len(gaps) > 0:
 					t.Errorf("gaps %+v", gaps[0].Gap)
@@ -54,9 +54,9 @@ func TestSleepIsAGap(t *testing.T) {
 
 // The real clocks run, and not apart.
 func TestClocksRun(t *testing.T) {
-	was := readClocks()
-	is := readClocks()
-	if was.monotonic == 0 || was.boot == 0 || was.wall == 0 || is.monotonic < was.monotonic || is.since(was) != "" {
+	was := Read()
+	is := Read()
+	if was.Running == 0 || was.Boot == 0 || was.Wall == 0 || is.Running < was.Running || is.since(was) != "" {
 		t.Errorf("%+v, then %+v: %s", was, is, is.since(was))
 	}
 }
