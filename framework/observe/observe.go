@@ -63,7 +63,8 @@ func (s Scope) readClocks() func() clocks.Reading {
 }
 
 // Start begins to watch the pods, Deployments, StatefulSets, EndpointSlices, PodDisruptionBudgets and Kubernetes Events of the scope, and all
-// nodes of the cluster. It also records the noise of its own process, how late each watch is, and when this machine slept. It returns when the current state of
+// nodes of the cluster. It also records the noise of its own process, how late each watch is, and when this machine
+// slept. It returns when the current state of
 // all objects is in the history.
 func Start(ctx context.Context, client kubernetes.Interface, scope Scope, sink Sink) (*Watcher, error) {
 	ctx, cancel := context.WithCancel(ctx)

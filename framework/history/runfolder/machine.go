@@ -9,7 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Machine is what a run ran on: the machine of the nodes, or the one that holdfast ran on if it did not make the cluster. Figures of different machines say little about each other.
+// Machine is what a run ran on: the machine of the nodes, or the one that holdfast ran on if it did not make the cluster. Figures of different
+// machines say little about each other.
 type Machine struct {
 	Cores  int    `json:"cores"`
 	Arch   string `json:"arch"`             // as Go names it: amd64
