@@ -8,6 +8,8 @@ RUNS    ?= 3
 SOAK    ?= 100000
 CACHE   ?= $(or $(HOLDFAST_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/holdfast)
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unversioned)
+# Without debug information, which nothing here reads, compilers take a fifth less time.
+export GOFLAGS := $(shell go env GOFLAGS 2>/dev/null) -gcflags=all=-dwarf=false
 BUILD    = CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=$(VERSION)"
 
 # Pinned here and not in go.mod, so that who imports holdfast does not inherit these tools' dependencies.
@@ -39,7 +41,7 @@ build: ## Build bin/holdfast, one static binary; on macOS also the one for Linux
 
 .PHONY: test
 test: chromium prometheus $(GOTESTSUM) ## Run every test that needs no cluster, with the race detector
-	PATH="$$PATH:$(PROMETHEUS)/usr/bin" $(GOTESTSUM) --format pkgname -- -race -timeout 20m ./...
+	PATH="$$PATH:$(PROMETHEUS)/usr/bin" $(GOTESTSUM) --format pkgname -- -race -vet=off -timeout 20m ./... # lint runs go vet, of everything
 
 .PHONY: test-cluster
 test-cluster: build ## Run the tests that need a real API server, on a cluster that is made for them and removed again
@@ -137,7 +139,7 @@ test-interrupts: build ## Interrupt runs and tests at MOMENTS=50 random moments,
 
 # With the settings of BUILD, so that both share the packages that they compile.
 lint: export CGO_ENABLED = 0
-lint: export GOFLAGS = $(shell go env GOFLAGS) -trimpath
+lint: export GOFLAGS := $(GOFLAGS) -trimpath
 .PHONY: lint
 lint: $(GOLANGCI_LINT) $(ACTIONLINT) ## Run go vet and the linters
 	go vet -tags e2e ./... # with the tests that need a cluster; no file is left out by the tag

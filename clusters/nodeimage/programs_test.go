@@ -143,7 +143,7 @@ func TestGoBuild(t *testing.T) {
 			t.Errorf("no %s in %q", want, last.env)
 		}
 	}
-	for _, want := range []string{"-trimpath", "-s -w"} {
+	for _, want := range []string{"-trimpath", "-s -w", "-dwarf=false"} {
 		if !strings.Contains(strings.Join(last.args, " "), want) {
 			t.Errorf("no %s in %q", want, last.args)
 		}

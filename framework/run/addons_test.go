@@ -26,7 +26,7 @@ func balanced(t *testing.T) (*fixture, scenario.Spec) {
 	s.Promises = []invariant.Invariant{invariant.Spread{Workload: "backend", TopologyKey: workloads.Zone, Max: 1}} // there are two Deployments
 	executable := program(t)
 	c.settings.Compile = func(_ context.Context, p workloads.Program) (string, error) {
-		c.did = append(c.did, "compile "+p.Module+" "+p.Version)
+		c.note("compile " + p.Module + " " + p.Version)
 		return executable, nil
 	}
 	return c, s

@@ -9,6 +9,7 @@ import (
 	"path"
 	"path/filepath"
 	"runtime"
+	"sync"
 	"testing"
 	"time"
 
@@ -29,6 +30,7 @@ type fixture struct {
 	out     bytes.Buffer // the progress
 	created []*clustertest.Cluster
 	did     []string
+	noting  sync.Mutex // scenarios side by side note what they do at the same time
 	// onCreate is called with each new cluster.
 	onCreate func(*clustertest.Cluster)
 	openErr  error
@@ -52,6 +54,12 @@ func newFixture(t *testing.T) *fixture {
 	return c
 }
 
+func (c *fixture) note(did string) {
+	c.noting.Lock()
+	defer c.noting.Unlock()
+	c.did = append(c.did, did)
+}
+
 // witness notes when logs are collected and when a namespace is deleted, each with the scenario's result in run.json at
 // that moment.
 func (c *fixture) witness(t *clustertest.Cluster) {
@@ -65,19 +73,19 @@ func (c *fixture) witness(t *clustertest.Cluster) {
 	}
 	t.OnLogs = func(_ context.Context, dir string) error {
 		below, err := filepath.Rel(c.settings.Dir, dir)
-		c.did = append(c.did, "keep "+below+" of what is "+said())
+		c.note("keep " + below + " of what is " + said())
 		return err
 	}
 	t.Refuse = func(method, at string) *apierrors.StatusError {
 		if method == http.MethodDelete && path.Base(path.Dir(at)) == "namespaces" {
-			c.did = append(c.did, "clear "+path.Base(at)+", "+said())
+			c.note("clear " + path.Base(at) + ", " + said())
 		}
 		return nil
 	}
 }
 
 func (c *fixture) open(_ context.Context, name string, spec clusters.Spec) (clusters.Cluster, error) {
-	c.did = append(c.did, "open "+name)
+	c.note("open " + name)
 	if c.openErr != nil {
 		return nil, c.openErr
 	}
@@ -95,7 +103,7 @@ func (c *fixture) close(ctx context.Context, k clusters.Cluster) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	c.did = append(c.did, "close "+k.Name())
+	c.note("close " + k.Name())
 	return nil
 }
 
