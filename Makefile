@@ -214,7 +214,8 @@ $(GOTESTSUM):
 # The report's page is opened in a real browser by its test. As root on Debian it is installed, unless told not to.
 .PHONY: chromium
 chromium:
-	@if [ "$$HOLDFAST_NO_CHROMIUM" = 1 ] || command -v chromium >/dev/null || command -v google-chrome >/dev/null; then :; \
+	@if [ "$$HOLDFAST_NO_CHROMIUM" = 1 ] || command -v chromium >/dev/null || command -v google-chrome >/dev/null || \
+	  [ -x "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome" ]; then :; \
 	elif [ "$$HOLDFAST_NO_INSTALL" = 1 ]; then \
 	  echo "no Chromium, and HOLDFAST_NO_INSTALL=1: install it with 'apt-get install chromium', or set HOLDFAST_NO_CHROMIUM=1 to skip the test that needs it"; exit 1; \
 	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
@@ -228,9 +229,10 @@ chromium:
 .PHONY: prometheus
 prometheus:
 	@export PATH="$$PATH:$(PROMETHEUS)/usr/bin"; \
-	if [ "$$HOLDFAST_NO_PROMETHEUS" = 1 ] || { command -v promtool && command -v prometheus && command -v prometheus-alertmanager; } >/dev/null; then :; \
+	if [ "$$HOLDFAST_NO_PROMETHEUS" = 1 ] || \
+	  { command -v promtool && command -v prometheus && { command -v prometheus-alertmanager || command -v alertmanager; }; } >/dev/null; then :; \
 	elif [ "$$HOLDFAST_NO_INSTALL" = 1 ]; then \
-	  echo "no Prometheus, and HOLDFAST_NO_INSTALL=1: put promtool, prometheus and prometheus-alertmanager on the PATH, or set HOLDFAST_NO_PROMETHEUS=1 to skip the tests that need them"; exit 1; \
+	  echo "no Prometheus, and HOLDFAST_NO_INSTALL=1: put promtool, prometheus and alertmanager on the PATH, or set HOLDFAST_NO_PROMETHEUS=1 to skip the tests that need them"; exit 1; \
 	elif command -v apt-get >/dev/null && command -v dpkg-deb >/dev/null; then \
 	  echo "unpacking the distribution's prometheus and prometheus-alertmanager into $(PROMETHEUS), for the tests of the patrol's alerts (HOLDFAST_NO_INSTALL=1 refuses)"; \
 	  set -e; if [ "$$(id -u)" = 0 ]; then apt-get update -qq; fi; rm -rf $(PROMETHEUS).part; mkdir -p $(PROMETHEUS).part; cd $(PROMETHEUS).part; \

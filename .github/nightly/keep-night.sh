@@ -12,7 +12,11 @@ keep=$(realpath "$KEEP")
 cd "$TONIGHT"
 # The links latest and last-attempt were uploaded as copies.
 find . \( -name latest -o -name last-attempt \) -prune -o \
-  -type f \( -name run.json -o -name report.json -o -name report.html -o -name certificate.json -o -name certificate.html \) -exec cp --parents -t "$keep" {} +
+  -type f \( -name run.json -o -name report.json -o -name report.html -o -name certificate.json -o -name certificate.html \) -print0 |
+  while IFS= read -r -d '' file; do
+    mkdir -p "$keep/$(dirname "$file")"
+    cp "$file" "$keep/$file"
+  done
 if [ -z "$(ls -A "$keep")" ]; then
   echo "::error::no job of this night has left a run or a certificate"
   exit 1

@@ -5,7 +5,7 @@ set -euo pipefail
 cd "$RUNNER_TEMP"
 archive="holdfast_${GITHUB_REF_NAME#v}_linux_$ARCH.tar.gz"
 gh release download "$GITHUB_REF_NAME" --repo "$GITHUB_REPOSITORY" --pattern "$archive" --pattern checksums.txt
-grep "  $archive\$" checksums.txt | sha256sum --check --strict
+grep "  $archive\$" checksums.txt | shasum -a 256 --check --strict
 tar -xzf "$archive" holdfast
 ref=$(./holdfast image self holdfast.tar)
 docker load --input holdfast.tar

@@ -20,6 +20,9 @@ var errNotTried = errors.New("not tried")
 func isolated(ctx context.Context, stdin string, command ...string) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, tryLimit, fmt.Errorf("not finished within %s", tryLimit))
 	defer cancel()
+	if err := context.Cause(ctx); err != nil {
+		return fmt.Errorf("%w: %s: %w", errNotTried, command[0], err)
+	}
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	cmd.Stdin = strings.NewReader(stdin)
 	var err error

@@ -3,6 +3,7 @@ package engine
 import (
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -38,7 +39,12 @@ func TestCacheDir(t *testing.T) {
 	}
 	t.Setenv("HOLDFAST_CACHE", "")
 	t.Setenv("XDG_CACHE_HOME", "/cache")
-	if got, err := CacheDir(); err != nil || got != "/cache/holdfast" {
+	want := "/cache/holdfast"
+	if runtime.GOOS == "darwin" {
+		t.Setenv("HOME", "/home")
+		want = "/home/Library/Caches/holdfast"
+	}
+	if got, err := CacheDir(); err != nil || got != want {
 		t.Errorf("%q, %v; want a folder in the user's cache", got, err)
 	}
 	t.Setenv("XDG_CACHE_HOME", "")

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -90,8 +91,7 @@ func TestOutputAfterTheEnd(t *testing.T) {
 
 func TestCommandIsAskedToEndBeforeItIsKilled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	cmd := script(t, `trap 'exit 3' TERM; read -r _ _ _ _ group _ </proc/$$/stat; echo "$(($$ - group))"
-		while true; do sleep 0.01; done`).Command(ctx, "wait")
+	cmd := script(t, "trap 'exit 3' TERM; echo ready; while true; do sleep 0.01; done").Command(ctx, "wait")
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -100,8 +100,11 @@ func TestCommandIsAskedToEndBeforeItIsKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	line, err := bufio.NewReader(stdout).ReadString('\n')
-	if err != nil || line != "0\n" {
-		t.Errorf("%q, %v; want its own process group", line, err)
+	if err != nil || line != "ready\n" {
+		t.Errorf("%q, %v; want that it is ready", line, err)
+	}
+	if group, err := syscall.Getpgid(cmd.Process.Pid); err != nil || group != cmd.Process.Pid {
+		t.Errorf("process %d is in the process group %d, %v; want its own", cmd.Process.Pid, group, err)
 	}
 	cancel()
 	var exit *exec.ExitError

@@ -14,7 +14,10 @@ import (
 )
 
 func TestRun(t *testing.T) {
-	dir := t.TempDir()
+	dir, err := filepath.EvalSymlinks(t.TempDir()) // pwd names the folder without links, and macOS has one in each folder for temporary files
+	if err != nil {
+		t.Fatal(err)
+	}
 	log, err := os.Create(filepath.Join(t.TempDir(), "log"))
 	if err != nil {
 		t.Fatal(err)

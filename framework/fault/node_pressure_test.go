@@ -365,6 +365,10 @@ func TestTheKubeletsFiles(t *testing.T) {
 	}
 	write(filepath.Join(dir, "config.yaml"), calmConfig)
 	write(filepath.Join(bin, "systemctl"), fmt.Sprintf("#!/bin/sh\necho \"$@\" >>%s/restarts\n", bin))
+	// macOS has no fallocate. Here the size of the file does not matter.
+	if _, err := exec.LookPath("fallocate"); err != nil {
+		write(filepath.Join(bin, "fallocate"), "#!/bin/sh\n: >\"$3\"\n")
+	}
 	run := func(script string, args ...string) string {
 		t.Helper()
 		command := exec.CommandContext(t.Context(), "sh", append([]string{"-c", script, "test", dir}, args...)...)

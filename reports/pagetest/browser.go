@@ -18,6 +18,9 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
+// chromeOfMacOS is where Chrome is on macOS, which has it in no folder of PATH. The Makefile looks there, too.
+const chromeOfMacOS = "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"
+
 // browserLimit bounds a test in Chromium, including its start. On an idle machine a test takes 4 s.
 const browserLimit = 2 * time.Minute
 
@@ -28,7 +31,7 @@ func Browser(t *testing.T) context.Context {
 		t.Skip("HOLDFAST_NO_CHROMIUM=1: the page is not opened in a browser")
 	}
 	path := ""
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable"} {
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable", chromeOfMacOS} {
 		if found, err := exec.LookPath(name); err == nil {
 			path = found
 			break

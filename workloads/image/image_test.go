@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -23,7 +24,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 )
 
-// hello is a small static executable, built once.
+// hello is a small static executable for Linux, built once.
 var hello = sync.OnceValues(func() ([]byte, error) {
 	dir, err := os.MkdirTemp("", "holdfast-image-")
 	if err != nil {
@@ -35,7 +36,7 @@ var hello = sync.OnceValues(func() ([]byte, error) {
 		return nil, err
 	}
 	cmd := exec.Command("go", "build", "-o", out, source)
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+runtime.GOARCH)
 	if text, err := cmd.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("go build: %w\n%s", err, text)
 	}

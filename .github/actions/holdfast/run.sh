@@ -9,7 +9,7 @@ else
   read -r -d '' -a names <<< "$SCENARIOS" || true # it ends at the end of the text
   command=(run --scope "$SCOPE" --artifacts "$into")
   if [ -n "$KUBERNETES" ]; then command+=(--kubernetes "$KUBERNETES"); fi
-  command+=(-- "${names[@]}")
+  command+=(-- ${names[@]+"${names[@]}"}) # bash 3.2, which macOS has, takes an empty array for an unset variable
 fi
 
 code=0

@@ -28,7 +28,7 @@ func TestMakers(t *testing.T) {
 				"going-on": func(*Maker) {},
 				"killed":   func(m *Maker) { m.Began += "1" }, // as if the PID had been reused
 				"kept":     func(m *Maker) { m.Began += "1" },
-				"far":      func(m *Maker) { m.Host, m.Began = "far", m.Began+"1" },
+				"far":      func(m *Maker) { m.Host, m.Machine, m.Began = "far", "far", m.Began+"1" },
 				"unread":   func(m *Maker) { m.Began, m.State = m.Began+"1", file },
 			} {
 				m, err := NewMaker(cluster, "holdfast run")

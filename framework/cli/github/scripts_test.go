@@ -24,7 +24,8 @@ type runner struct {
 
 func newRunner(t *testing.T, env ...string) *runner {
 	t.Helper()
-	dir := t.TempDir()
+	dir, err := filepath.EvalSymlinks(t.TempDir()) // the scripts name files without links, and macOS has one in each folder for temporary files
+	must(t, err)
 	r := &runner{t: t, dir: dir, output: filepath.Join(dir, "output"), summary: filepath.Join(dir, "summary")}
 	must(t, os.MkdirAll(filepath.Join(dir, "bin"), 0o755))
 	r.env = append(os.Environ(), append([]string{

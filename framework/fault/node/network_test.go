@@ -2,6 +2,7 @@ package node
 
 import (
 	"net"
+	"os"
 	"os/exec"
 	"strings"
 	"testing"
@@ -9,6 +10,12 @@ import (
 
 // TestKnocking runs what is run on nodes: a port that takes connections answers, and one that nobody listens on refuses.
 func TestKnocking(t *testing.T) {
+	// macOS has no timeout. Here both answers come at once.
+	if _, err := exec.LookPath("timeout"); err != nil {
+		s := newShell(t)
+		s.write("timeout", "#!/bin/sh\nshift\nexec \"$@\"\n")
+		t.Setenv("PATH", s.bin+":"+os.Getenv("PATH"))
+	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
 	_, open, _ := net.SplitHostPort(l.Addr().String())

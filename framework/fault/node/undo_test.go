@@ -28,6 +28,10 @@ func newShell(t *testing.T) *shell {
 	for _, program := range []string{"systemctl", "systemd-run"} {
 		s.write(program, fmt.Sprintf("#!/bin/sh\necho %s \"$@\" >>%s/asked\n", program, s.bin))
 	}
+	// macOS has no flock. Here no two undos run at once.
+	if _, err := exec.LookPath("flock"); err != nil {
+		s.write("flock", "#!/bin/sh\nshift 4\nexec \"$@\"\n")
+	}
 	return s
 }
 

@@ -111,7 +111,11 @@ func newSite(t *testing.T) *site {
 route: {receiver: hook, group_by: ["..."], group_wait: 0s, group_interval: 1s, repeat_interval: 1h}
 receivers: [{name: hook, webhook_configs: [{url: %q, send_resolved: true}]}]
 `, hook.URL))
-	s.start("prometheus-alertmanager", manager, "--config.file=alertmanager.yaml", "--storage.path=alertmanager", "--cluster.listen-address=")
+	alertmanager := "prometheus-alertmanager" // Debian's name
+	if _, err := exec.LookPath(alertmanager); err != nil {
+		alertmanager = "alertmanager"
+	}
+	s.start(alertmanager, manager, "--config.file=alertmanager.yaml", "--storage.path=alertmanager", "--cluster.listen-address=")
 	rules, err := quick.File()
 	s.must(err)
 	s.write("rules.yaml", string(rules))
