@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -43,6 +44,17 @@ func newMachine(t *testing.T, n *clustertest.Node) machine {
 	m.program("containerd", "# /etc/containerd/certs.d:/etc/docker/certs.d")
 	m.program("journalctl", "")
 	m.program("seq", "echo 1")
+	if runtime.GOOS == "darwin" { // its programs lack options that those of nodes have
+		m.write("/bin/mv", `#!/bin/bash
+if [ "$1" = --target-directory ]; then to=$2; shift 2; exec /bin/mv "$@" "$to"; fi
+exec /bin/mv "$@"
+`)
+		m.write("/bin/xargs", `#!/bin/bash
+if [ "$1" = --no-run-if-empty ]; then shift; fi # it runs nothing for no input anyway
+exec /usr/bin/xargs "$@"
+`)
+		m.write("/bin/sha256sum", "#!/bin/bash\nexec shasum -a 256 \"$@\"\n")
+	}
 	n.OnExec = func(command []string) ([]byte, error) { return m.run(nil, command) }
 	n.OnFeed = func(input io.Reader, command []string) error {
 		_, err := m.run(input, command)

@@ -37,7 +37,7 @@ func TestCommandsRunAsTheyWould(t *testing.T) {
 	if out.String() != "yes indeed\n" || errs.String() != "careful\n" {
 		t.Errorf("it wrote %q and %q", &out, &errs)
 	}
-	if err := Command([]string{"/bin/true"}, nil, Streams{})(t.Context(), session(t)); err != nil {
+	if err := Command([]string{"true"}, nil, Streams{})(t.Context(), session(t)); err != nil {
 		t.Error(err)
 	}
 	if err := Command([]string{"/no/such/program"}, nil, Streams{})(t.Context(), session(t)); err == nil {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"time"
@@ -57,13 +58,23 @@ func process(ctx context.Context, cmd *exec.Cmd) (u used, err error) {
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &own); err != nil {
 		return u, err
 	}
-	if r, is := cmd.ProcessState.SysUsage().(*syscall.Rusage); is && r.Maxrss > own.Maxrss {
-		u.memory = r.Maxrss << 10
+	if r, is := cmd.ProcessState.SysUsage().(*syscall.Rusage); is && (r.Maxrss > own.Maxrss || runtime.GOOS == "darwin") {
+		u.memory = mostResident(r)
 	}
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
 	return u, err
+}
+
+// mostResident is the most that was resident in a process, in bytes. macOS counts it in bytes, and Linux in KiB.
+//
+// Source: https://man7.org/linux/man-pages/man2/getrusage.2.html and macOS' getrusage(2)
+func mostResident(r *syscall.Rusage) int64 {
+	if runtime.GOOS == "darwin" {
+		return r.Maxrss
+	}
+	return r.Maxrss << 10
 }
 
 // peakEvery is how often the peak of a process is read. What it adds in its last moment is not seen.

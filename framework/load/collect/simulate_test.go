@@ -274,7 +274,12 @@ func cpuNow() float64 {
 
 // peakMemory is the most memory that this process has had, in bytes.
 func peakMemory() int64 {
-	status, _ := os.ReadFile("/proc/self/status")
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil { // macOS has no /proc, and counts in bytes
+		var usage syscall.Rusage
+		_ = syscall.Getrusage(syscall.RUSAGE_SELF, &usage) // of this process, which exists
+		return usage.Maxrss
+	}
 	for line := range strings.Lines(string(status)) {
 		if text, is := strings.CutPrefix(line, "VmHWM:"); is {
 			kib, _ := strconv.ParseInt(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(text), "kB")), 10, 64)
