@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
@@ -53,21 +54,11 @@ func (s *Session) versions(ctx context.Context) {
 func versionOf(ctx context.Context, client kubernetes.Interface) string {
 	ctx, cancel := context.WithTimeout(ctx, askLimit)
 	defer cancel()
-	found := make(chan string, 1)
-	go func() { // the client takes no context
-		version, err := client.Discovery().ServerVersion()
-		if err != nil {
-			found <- ""
-			return
-		}
-		found <- version.GitVersion
-	}()
-	select {
-	case version := <-found:
-		return version
-	case <-ctx.Done():
+	version, err := discovery.ToDiscoveryInterfaceWithContext(client.Discovery()).ServerVersionWithContext(ctx)
+	if err != nil {
 		return ""
 	}
+	return version.GitVersion
 }
 
 // tell says how the recording goes, and at once when a load has ended before its time.
