@@ -166,7 +166,7 @@ func (r *requestReading) readAll(from io.Reader) ([]byte, error) {
 	data := r.buffer[:0]
 	for {
 		if len(data) == cap(data) {
-			data = slices.Grow(data, max(MaxSegmentBytes+MaxSegmentBytes/8, cap(data)))
+			data = slices.Grow(data, max(MaxSegmentBytes/8, cap(data)))
 		}
 		n, err := from.Read(data[len(data):cap(data)])
 		data = data[:len(data)+n]

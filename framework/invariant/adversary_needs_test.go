@@ -37,7 +37,7 @@ func howOften(whole, sample int) int {
 type heldRecord struct {
 	name    string
 	promise invariant.Invariant
-	run     history.Run
+	record  *ht.Builder // to be copied
 }
 
 // heldRecords are all promises that are held: of the golden runs, which are real, and of the records built for each kind.
@@ -45,6 +45,7 @@ func heldRecords(t *testing.T) (held []heldRecord) {
 	t.Helper()
 	for _, name := range goldenRuns(t) {
 		_, run := unpackGolden(t, name)
+		record := editable(t, run)
 		for i, v := range judge.Judge(run) {
 			if v.Outcome != verdict.Held {
 				continue
@@ -53,13 +54,13 @@ func heldRecords(t *testing.T) (held []heldRecord) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			held = append(held, heldRecord{name, promise, run})
+			held = append(held, heldRecord{name, promise, record})
 		}
 	}
 	all := kept()
 	for _, kind := range invariant.Kinds() {
 		if k, there := all[kind]; there && kind != "SharesLoad" { // its requests are not in the builder
-			held = append(held, heldRecord{"built for " + kind, k.promise, k.run().Run()})
+			held = append(held, heldRecord{"built for " + kind, k.promise, editable(t, k.run().Run())})
 		}
 	}
 	return held
@@ -102,7 +103,7 @@ func TestWithoutItsEvidenceNothingIsHeld(t *testing.T) {
 	tried := make(map[evidence.Part]int)
 	for n := range max(len(all), howOften(removals, sampleRemovals)) {
 		r := all[n%len(all)]
-		b := editable(t, r.run)
+		b := r.record.Copy()
 		how := remove(random, r.need, r.promise, b)
 		if how == "" {
 			continue

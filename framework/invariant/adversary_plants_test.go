@@ -42,7 +42,7 @@ func TestDamageIsNeverHeld(t *testing.T) {
 			done := 0
 			for n := 0; done < howOften(plants, samplePlants); n++ {
 				h := records[n%len(records)]
-				b := editable(t, h.run)
+				b := h.record.Copy()
 				how := d.do(random, h.promise, b)
 				if how == "" {
 					if n > 100*howOften(plants, samplePlants) {

@@ -64,7 +64,7 @@ func TestAttacks(t *testing.T) {
 				if !slices.Contains(a.kinds, invariant.Kind(h.promise)) {
 					continue
 				}
-				b := editable(t, h.run)
+				b := h.record.Copy()
 				if !a.edit(materialise(b)) {
 					continue
 				}

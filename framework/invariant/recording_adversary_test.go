@@ -20,9 +20,10 @@ func heldRecordings(t *testing.T) (held []heldRecord) {
 	t.Helper()
 	add := func(name string, b *ht.Builder) {
 		run := b.Run()
+		record := editable(t, run)
 		for _, p := range promised(*run.Header.Recorded) {
 			if v := judge.CheckAll(run, []invariant.Invariant{p})[0]; v.Outcome == verdict.Held {
-				held = append(held, heldRecord{name, p, run})
+				held = append(held, heldRecord{name, p, record})
 			}
 		}
 	}
@@ -171,7 +172,7 @@ func TestAttacksOnRecordings(t *testing.T) {
 				if len(a.kinds) > 0 && !slices.Contains(a.kinds, invariant.Kind(h.promise)) {
 					continue
 				}
-				b := editable(t, h.run)
+				b := h.record.Copy()
 				if !a.edit(materialise(b)) {
 					continue
 				}
@@ -280,7 +281,7 @@ func TestWithoutItsEvidenceNoRecordingIsHeld(t *testing.T) {
 	for _, h := range heldRecordings(t) {
 		for _, need := range h.promise.Needs().All() {
 			for range max(1, howOften(20, 0)) {
-				b := editable(t, h.run)
+				b := h.record.Copy()
 				how := removeFromRecording(random, need, h.promise, b)
 				if how == "" {
 					continue
@@ -362,7 +363,7 @@ func TestDamageToARecordingIsNeverHeld(t *testing.T) {
 			continue
 		}
 		for range 10 {
-			b := editable(t, h.run)
+			b := h.record.Copy()
 			how := failOne(random, h.promise, b)
 			if how == "" {
 				continue

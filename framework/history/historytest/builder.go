@@ -14,6 +14,7 @@ type Builder struct {
 	header     history.Header
 	events     []history.Event
 	requests   []history.Request
+	lent       bool // a run or another Builder shares requests, which are copied before one is edited
 	totals     bool // Run adds Clock and LoadTotals
 	readError  error
 	incomplete string
@@ -150,8 +151,7 @@ func (b *Builder) DropEvents(drop func(history.Event) bool) *Builder {
 // lane that match the requests. The Builder can be used further and Run can be called again: runs that were returned before
 // do not change.
 func (b *Builder) Run() history.Run {
-	rows := slices.Clone(b.requests)
-	slices.SortStableFunc(rows, func(x, y history.Request) int { return cmp.Compare(x.Done, y.Done) })
+	rows, order := b.lend(), byDone(b.requests)
 	events := append([]history.Event{{Header: &b.header}}, b.events...)
 	if b.totals {
 		events = append(events, totals(rows, lastT(events))...)
@@ -161,16 +161,26 @@ func (b *Builder) Run() history.Run {
 	return history.Run{
 		Header:     *events[0].Header,
 		Events:     events,
-		Requests:   func() iter.Seq2[*history.Request, error] { return each(rows, b.readError) },
+		Requests:   func() iter.Seq2[*history.Request, error] { return each(rows, order, b.readError) },
 		Incomplete: b.incomplete,
 	}
 }
 
+// byDone is the order of rows by the time at which they were done.
+func byDone(rows []history.Request) []int {
+	order := make([]int, len(rows))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(x, y int) int { return cmp.Compare(rows[x].Done, rows[y].Done) })
+	return order
+}
+
 // each reuses one Request for all rows, as the reader of files does, so that tests detect code that keeps the pointer.
-func each(rows []history.Request, end error) iter.Seq2[*history.Request, error] {
+func each(rows []history.Request, order []int, end error) iter.Seq2[*history.Request, error] {
 	return func(yield func(*history.Request, error) bool) {
 		var row history.Request
-		for i := range rows {
+		for _, i := range order {
 			row = rows[i]
 			if !yield(&row, nil) {
 				return

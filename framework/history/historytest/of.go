@@ -1,6 +1,10 @@
 package historytest
 
-import "github.com/holdfast-ha/holdfast/framework/history"
+import (
+	"slices"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+)
 
 // Of returns a Builder with the content of a record, for tests that edit real records. Run then adds no Clock and no
 // LoadTotals, so those of the record stay unless they are edited. The error is one of reading the requests.
@@ -27,8 +31,34 @@ func Of(run history.Run) (*Builder, error) {
 	return b, nil
 }
 
-// Requests returns all requests added so far, in the order of adding; they may be edited in place.
-func (b *Builder) Requests() []history.Request { return b.requests }
+// Copy returns another Builder with the same content, which costs less than to read the record again.
+func (b *Builder) Copy() *Builder {
+	c := *b
+	c.requests = b.lend()
+	c.lent = true
+	c.events = slices.Clone(b.events)
+	copyPayloads(c.events)
+	return &c
+}
+
+// lend returns all requests added so far, for one who does not edit them. Requests that are added later are not among them.
+func (b *Builder) lend() []history.Request {
+	b.lent = true
+	return slices.Clip(b.requests)
+}
+
+// own makes the requests editable: what was lent stays as it is.
+func (b *Builder) own() {
+	if b.lent {
+		b.requests, b.lent = slices.Clone(b.requests), false
+	}
+}
+
+// Requests returns all requests added so far, in the order of adding; they may be edited in place until the next Run or Copy.
+func (b *Builder) Requests() []history.Request {
+	b.own()
+	return b.requests
+}
 
 // Events returns all events added so far except the header, in the order of adding; they may be edited in place.
 func (b *Builder) Events() []history.Event { return b.events }

@@ -95,6 +95,7 @@ func (b *Builder) Fail(lane history.Lane, from, to history.Offset, outcome histo
 
 // EditRequests calls edit with every request added so far.
 func (b *Builder) EditRequests(edit func(*history.Request)) *Builder {
+	b.own()
 	for i := range b.requests {
 		edit(&b.requests[i])
 	}
@@ -103,6 +104,7 @@ func (b *Builder) EditRequests(edit func(*history.Request)) *Builder {
 
 // DropRequests removes every request added so far for which drop returns true.
 func (b *Builder) DropRequests(drop func(history.Request) bool) *Builder {
+	b.own()
 	b.requests = slices.DeleteFunc(b.requests, drop)
 	return b
 }
