@@ -41,7 +41,7 @@ build: ## Build bin/holdfast, one static binary; on macOS also the one for Linux
 
 .PHONY: test
 test: chromium prometheus $(GOTESTSUM) ## Run every test that needs no cluster, with the race detector
-	PATH="$$PATH:$(PROMETHEUS)/usr/bin" $(GOTESTSUM) --format pkgname -- -race -vet=off -timeout 20m ./... # lint runs go vet, of everything
+	PATH="$$PATH:$(PROMETHEUS)/usr/bin" $(GOTESTSUM) --format pkgname -- -race -vet=off -timeout 20m ./... # lint runs vet's analyzers, on everything
 
 .PHONY: test-cluster
 test-cluster: build ## Run the tests that need a real API server, on a cluster that is made for them and removed again
@@ -141,9 +141,8 @@ test-interrupts: build ## Interrupt runs and tests at MOMENTS=50 random moments,
 lint: export CGO_ENABLED = 0
 lint: export GOFLAGS := $(GOFLAGS) -trimpath
 .PHONY: lint
-lint: $(GOLANGCI_LINT) $(ACTIONLINT) ## Run go vet and the linters
-	go vet -tags e2e ./... # with the tests that need a cluster; no file is left out by the tag
-	$(GOLANGCI_LINT) run --config .github/golangci.yml ./...
+lint: $(GOLANGCI_LINT) $(ACTIONLINT) ## Run the linters; go vet's analyzers are among them
+	$(GOLANGCI_LINT) run --config .github/golangci.yml --build-tags e2e ./... # with the tests that need a cluster; no file is left out by the tag
 	$(ACTIONLINT) -shellcheck= -pyflakes=
 
 .PHONY: cross
