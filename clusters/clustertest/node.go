@@ -29,7 +29,7 @@ type Node struct {
 
 	mu    sync.Mutex
 	state clusters.NodeState
-	err   error // of State
+	err   error // of State and Exec
 	lost  bool  // by Kill, Stop or Pause: the API server has it NotReady
 }
 
@@ -56,7 +56,7 @@ func (n *Node) SetState(s clusters.NodeState) {
 	n.state = s
 }
 
-// FailState makes State return an error, as an engine that is away does.
+// FailState makes State and Exec return an error, as an engine that is away does.
 func (n *Node) FailState(err error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -70,8 +70,13 @@ func (n *Node) Silent(context.Context) (bool, error) {
 	return n.state != clusters.Running, nil
 }
 
-// Exec implements clusters.Node.
-func (n *Node) Exec(_ context.Context, command ...string) ([]byte, error) {
+// Exec implements clusters.Node. Like an engine, it refuses a node that does not run.
+func (n *Node) Exec(ctx context.Context, command ...string) ([]byte, error) {
+	if state, err := n.State(ctx); err != nil {
+		return nil, err
+	} else if state != clusters.Running {
+		return nil, errors.New(n.name + " is " + string(state))
+	}
 	if n.OnExec == nil {
 		return nil, nil
 	}

@@ -28,16 +28,15 @@ func (env *Environment) StartLoad(ctx context.Context) error {
 	if env.Spec.App != nil {
 		return env.startLoad(ctx, plan)
 	}
-	if slices.ContainsFunc(plan.Lanes, func(l load.Lane) bool { return l.Target != "" }) {
+	targets := plan.Targets()
+	if len(targets) > 0 {
 		if err := env.listening(ctx); err != nil {
 			return err
 		}
 	}
-	for _, l := range plan.Lanes {
-		if l.Target != "" {
-			if err := env.serving(ctx, l.Target); err != nil {
-				return err
-			}
+	for _, target := range targets {
+		if err := env.serving(ctx, target); err != nil {
+			return err
 		}
 	}
 	return env.startLoad(ctx, plan)

@@ -182,6 +182,16 @@ func (p Plan) To(target string, answer expect.Answer) Plan {
 	return p
 }
 
+// Targets are the targets of the plan's lanes, each once, in the order of the lanes.
+func (p Plan) Targets() (all []string) {
+	for _, l := range p.Lanes {
+		if l.Target != "" && !slices.Contains(all, l.Target) {
+			all = append(all, l.Target)
+		}
+	}
+	return all
+}
+
 // Starts are the schedules of the lanes of a plan that begins at a moment.
 func (p Plan) Starts(at history.Offset) []history.LaneStart {
 	all := make([]history.LaneStart, len(p.Lanes))

@@ -120,3 +120,10 @@ func TestStagger(t *testing.T) {
 		}
 	}
 }
+
+func TestTargets(t *testing.T) {
+	p := Plan{Lanes: []Lane{{Target: "http://b/"}, {}, {Target: "http://a/"}, {Target: "http://b/"}}}
+	if diff := cmp.Diff([]string{"http://b/", "http://a/"}, p.Targets()); diff != "" {
+		t.Error(diff)
+	}
+}

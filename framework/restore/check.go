@@ -45,19 +45,28 @@ func Check(ctx context.Context, cluster clusters.Cluster) error {
 
 // disturbed is what a fault has left on a node; empty: nothing.
 func disturbed(ctx context.Context, n clusters.Node) (string, error) {
-	state, err := n.State(ctx)
-	if err != nil {
-		return "", err
-	}
-	if state != clusters.Running {
-		return fmt.Sprintf("machine %s is %s", n.Name(), state), nil
-	}
 	if n.Role() == clusters.Simulated { // it keeps nothing
-		return "", nil
+		return halted(ctx, n)
 	}
 	undos, err := node.LeftUndos(ctx, n)
-	if err != nil || len(undos) == 0 {
+	if err != nil {
+		what, unknown := halted(ctx, n)
+		if what != "" || unknown != nil {
+			return what, unknown
+		}
 		return "", err
 	}
+	if len(undos) == 0 { // the node answered, and so it runs
+		return "", nil
+	}
 	return fmt.Sprintf("%s has the undo of %s", n.Name(), strings.Join(undos, ", ")), nil
+}
+
+// halted is the state of a node that does not run; empty: it runs.
+func halted(ctx context.Context, n clusters.Node) (string, error) {
+	state, err := n.State(ctx)
+	if err != nil || state == clusters.Running {
+		return "", err
+	}
+	return fmt.Sprintf("machine %s is %s", n.Name(), state), nil
 }
