@@ -52,6 +52,8 @@ own workload. Seeds and promises are the same as one after the other, and each r
 takes evidence away, or breaks a promise about time. It makes no broken promise hold. A scenario that is Unknown beside others runs again,
 alone, and that run is judged. One that is Violated stays Violated: if the noise broke it, it needs more processors, or must run alone.
 
+A scenario that is Unknown because its answers were slow while the machine was busy also runs again, once, and that run is judged.
+
 A cluster of 'holdfast up NAME --keep-warm' is used in place of a new one where a scenario needs one like it, and stays. One that a scenario leaves
 changed is removed.
 

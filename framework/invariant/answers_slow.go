@@ -19,6 +19,7 @@ type slow struct {
 	limit  time.Duration  // the allowed increase
 	at     history.Offset // when the request of the slowest answer was sent
 	noise  string         // why the harness itself may be the cause; empty: it is not
+	busy   bool           // the noise is that of a busy machine
 }
 
 func (s slow) String() string {
@@ -45,13 +46,18 @@ func (j *answersWithin) slowAnswers(a *laneWaits) (all []slow) {
 	limit := j.promise.slowest()
 	for i := range a.slots {
 		slot := &a.slots[i]
-		s := slow{a.lane, "the slowest answer", slot.took, a.steady.sent.Max, limit, slot.at, ""}
-		switch allowed, waited := s.steady+limit, j.waited(a.lane, slot.at, slot.at+slot.took); {
-		case slot.took > allowed+waited:
+		s := slow{a.lane, "the slowest answer", slot.took, a.steady.sent.Max, limit, slot.at, "", false}
+		allowed, waited := s.steady+limit, j.waited(a.lane, slot.at, slot.at+slot.took)
+		busy, all := j.facts.Busy(slot.at, slot.at+slot.took)
+		switch {
+		case slot.took > allowed+waited && !all:
 			if s.took > worst.took {
 				worst = s
 			}
 			continue
+		case slot.took > allowed+waited:
+			s.busy = true
+			s.noise = prose.Percent(busy) + " of that time a task waited for a processor of the machine that all nodes share"
 		case slot.took > allowed:
 			s.noise = "the control lane, which leads to no system under test, waited " + prose.Moment(waited) + " longer at that moment"
 		case slot.due > a.steady.due.Max+limit:
@@ -87,13 +93,18 @@ func (j *answersWithin) slowPercentiles(a *laneWaits) (all []slow) {
 	steadyDue := a.steady.due.Quantile(percentile)
 	for _, phase := range []history.PhaseName{history.Disturbed, history.Recovered} {
 		of := a.of(phase)
-		s := slow{a.lane, "the 99th percentile while " + string(phase), of.sent.Quantile(percentile), steady, limit, a.slowestAt(), ""}
+		s := slow{a.lane, "the 99th percentile while " + string(phase), of.sent.Quantile(percentile), steady, limit, a.slowestAt(), "", false}
 		var waited time.Duration
 		if control := j.find(history.LaneControl); control != nil && a != control {
 			waited = max(0, control.of(phase).due.Quantile(percentile)-control.steady.due.Quantile(percentile))
 		}
 		switch due := of.due.Quantile(percentile); {
 		case s.took > steady+limit+waited:
+			if calm := of.calm.Quantile(percentile); calm <= steady+limit+waited {
+				s.busy = true
+				s.noise = fmt.Sprintf("without the answers during which a task nearly always waited for a processor of the machine that all nodes share, it took %s",
+					prose.Moment(calm))
+			}
 		case s.took > steady+limit:
 			s.noise = "that of the control lane, which leads to no system under test, rose by " + prose.Moment(waited)
 		case due > steadyDue+limit:

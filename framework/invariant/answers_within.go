@@ -21,6 +21,8 @@ import (
 //
 // A violation that the harness's own slowness explains is Unknown: the answer would have come in time if its request had been sent
 // when it was due, or without the time that the control lane waited at that moment. The control lane leads to no system under test.
+// Where all nodes share a machine, a violation is Unknown, too, if some task waited for its processors nearly all the time until the
+// answer came; for a percentile, if the other answers keep it.
 //
 // Evidence: that of NoFailedRequests; at least 100 answers on each lane before the first fault began, none of which took longer
 // than 750 ms; and no failed request, because the time that its answer would have taken is unknown.
@@ -108,17 +110,26 @@ func (j *answersWithin) Take(r *history.Request) {
 	}
 	switch began := j.tally.Watch.From - j.facts.ClockError(); { // what may have come later does not tell how it was before
 	case r.Done < began:
-		a.steady.add(r)
+		a.steady.add(r, true)
 		return
 	case r.Due < j.recovered:
-		a.disturbed.add(r)
+		a.disturbed.add(r, j.calm(r))
 	default:
-		a.recovered.add(r)
+		a.recovered.add(r, j.calm(r))
 	}
 	a.add(r, j.slots)
 	if control {
 		a.cover(r, j.slots)
 	}
+}
+
+// calm reports whether an answer took no longer than is allowed in any case, or came while the machine was not busy.
+func (j *answersWithin) calm(r *history.Request) bool {
+	if r.Done-r.Sent <= j.promise.p99() {
+		return true
+	}
+	_, busy := j.facts.Busy(r.Sent, r.Done)
+	return !busy
 }
 
 func (j *answersWithin) lane(name history.Lane) *laneWaits {
@@ -166,6 +177,9 @@ func (j *answersWithin) End(missing verdict.Missing) verdict.Verdict {
 	}
 	for _, s := range noise {
 		missing.Add("%s", s)
+		if s.busy {
+			v.Measure(evidence.BusyNumber, v.Numbers[evidence.BusyNumber]+1)
+		}
 	}
 	if len(broken) > 0 {
 		return j.violated(v, lanes, broken, missing)

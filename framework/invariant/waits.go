@@ -25,12 +25,16 @@ type laneWaits struct {
 	failed                       uint64
 }
 
-// answerTimes are the durations of answers from when their requests were sent, and from when they were due.
-type answerTimes struct{ sent, due stats.Durations }
+// answerTimes are the durations of answers from when their requests were sent, and from when they were due. calm are the former without
+// those that the machine explains, which was busy all the while.
+type answerTimes struct{ sent, due, calm stats.Durations }
 
-func (t *answerTimes) add(r *history.Request) {
+func (t *answerTimes) add(r *history.Request, calm bool) {
 	t.sent.Add(r.Done - r.Sent)
 	t.due.Add(r.Done - r.Due)
+	if calm {
+		t.calm.Add(r.Done - r.Sent)
+	}
 }
 
 // slowest is the longest time of an answer whose request was due in a slot.

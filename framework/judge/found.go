@@ -2,7 +2,9 @@ package judge
 
 import (
 	"encoding/json"
+	"slices"
 
+	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
@@ -25,6 +27,11 @@ func FoundBy(run history.Run, verdicts []verdict.Verdict) Found {
 		found.Caught = &caught
 	}
 	return found
+}
+
+// Busy reports whether a promise may have been broken only because the machine of all nodes was busy.
+func (f Found) Busy() bool {
+	return slices.ContainsFunc(f.Verdicts, func(v verdict.Verdict) bool { return v.Numbers[evidence.BusyNumber] > 0 })
 }
 
 // Sum is the outcome of the verdicts, and the sentence that decided it. For a mutant, Held means that it was caught, or that it may

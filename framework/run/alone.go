@@ -12,26 +12,29 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// runAgainAlone runs each scenario of a group alone that was Unknown beside the others, because their noise may have taken its evidence away. Its verdict
-// is that of the second run. A broken promise stays broken, whatever ran beside it.
+// runAgainAlone runs a scenario once more, alone, if it was Unknown beside others, whose noise may have taken its evidence away, or because the
+// machine was busy. Its verdict is that of the second run. A broken promise stays broken, whatever ran beside it.
 func (r *runner) runAgainAlone(ctx context.Context, some []scenario.Spec, found []result) {
-	if len(some) == 1 {
-		return
-	}
-	g := group{members: some}
 	for i, s := range some {
 		if found[i].outcome != verdict.Unknown || found[i].interrupted || ctx.Err() != nil || r.stopped() != nil || r.pool.broken != nil {
 			continue
+		}
+		beside := (&group{members: some}).beside(s.Name)
+		why, before := "it was Unknown beside others", "It ran beside "+prose.List(beside)+" first"
+		if len(beside) == 0 {
+			if !found[i].busy {
+				continue
+			}
+			why, before = "it was Unknown because the machine was busy", "It ran first while the machine was busy"
 		}
 		aside, err := r.withdraw(s)
 		if err != nil {
 			r.settings.Progress.Note(fmt.Sprintf("  %s cannot run again, alone: %v", s.Name, err))
 			continue
 		}
-		r.settings.Progress.Note(fmt.Sprintf("  %s runs again, alone: it was Unknown beside others", s.Name))
+		r.settings.Progress.Note(fmt.Sprintf("  %s runs again, alone: %s", s.Name, why))
 		r.settings.Progress.More()
-		s.Notes = append(slices.Clone(s.Notes), fmt.Sprintf("It ran beside %s first, and was Unknown: %s. That record is in %s/%s.",
-			prose.List(g.beside(s.Name)), found[i].why, aside, s.Name))
+		s.Notes = append(slices.Clone(s.Notes), fmt.Sprintf("%s, and was Unknown: %s. That record is in %s/%s.", before, found[i].why, aside, s.Name))
 		found[i] = r.one(ctx, s)
 	}
 }

@@ -23,6 +23,7 @@ func (a *attempt) keep(s scenario.Spec, found judge.Found, harness error) result
 	} else {
 		out.outcome, out.why = found.Sum()
 		out.escaped = found.Caught != nil && found.Caught.Escaped()
+		out.busy = found.Busy()
 		kept.Outcome = string(out.outcome)
 		if err := found.Put(&kept); err != nil {
 			return a.keep(s, judge.Found{}, err)

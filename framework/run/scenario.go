@@ -52,6 +52,7 @@ type result struct {
 	outcome verdict.Outcome
 	why     string
 	escaped bool  // a mutant that is caught by chance was not caught
+	busy    bool  // evidence is missing because the machine was busy
 	err     error // the harness failed before anything could be judged
 	// remedies are what takes away why a promise was broken.
 	remedies []judge.Remedy

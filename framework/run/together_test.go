@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"errors"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -175,14 +176,17 @@ func TestTogetherWithAPromiseThatPanics(t *testing.T) {
 	})
 }
 
-// shy is a promise of a user's own that has its evidence only where nothing runs beside.
-type shy struct{ Beside verdict.Outcome }
+// shy is a promise of a user's own that has its evidence only where nothing runs beside; with Alone, not even there.
+type shy struct{ Beside, Alone verdict.Outcome }
 
 func (shy) String() string        { return "quiet" }
 func (shy) Needs() evidence.Needs { return evidence.Needs{} }
 func (s shy) Judge(run *evidence.Run, _ verdict.Missing) verdict.Verdict {
 	if len(run.Record.Header.Beside) > 0 {
 		return verdict.Verdict{Promise: s.String(), Kind: "shy", Outcome: s.Beside, Seen: "too loud"}
+	}
+	if s.Alone != "" {
+		return verdict.Verdict{Promise: s.String(), Kind: "shy", Outcome: s.Alone, Seen: "it was quiet"}
 	}
 	return verdict.Verdict{Promise: s.String(), Kind: "shy", Outcome: verdict.Held, Seen: "it was quiet"}
 }
@@ -196,8 +200,8 @@ func TestAgainAlone(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		c, specs := newFixture(t), several("a", "b", "c")
-		specs[1].Promises = []invariant.Invariant{shy{verdict.Unknown}}
-		specs[2].Promises = []invariant.Invariant{shy{verdict.Violated}}
+		specs[1].Promises = []invariant.Invariant{shy{Beside: verdict.Unknown}}
+		specs[2].Promises = []invariant.Invariant{shy{Beside: verdict.Violated}}
 		found, ran := c.takeTurn(t.Context(), specs)
 		if !ran {
 			t.Fatal("nothing ran")
@@ -228,6 +232,62 @@ func TestAgainAlone(t *testing.T) {
 	})
 }
 
+// tired is a promise of a user's own, of a machine that is busy in the first run, or always. A second run has a note.
+type tired struct{ Outcome, Again verdict.Outcome }
+
+func (tired) String() string        { return "awake" }
+func (tired) Needs() evidence.Needs { return evidence.Needs{} }
+func (p tired) Judge(run *evidence.Run, _ verdict.Missing) verdict.Verdict {
+	v := verdict.Verdict{Promise: p.String(), Kind: "tired", Outcome: p.Outcome, Seen: "busy"}
+	if len(run.Record.Header.Notes) > 0 {
+		v.Outcome = p.Again
+	}
+	v.Measure(evidence.BusyNumber, 1)
+	return v
+}
+
+var extendedByTired = sync.OnceValue(invariant.Extend[tired])
+
+// What is Unknown because the machine was busy runs again, once. Every other verdict stays.
+func TestAgainAfterABusyMachine(t *testing.T) {
+	if err := errors.Join(extendedByTired(), extendedByShy()); err != nil {
+		t.Fatal(err)
+	}
+	const u, v, h = verdict.Unknown, verdict.Violated, verdict.Held
+	const note = "It ran first while the machine was busy, and was Unknown: awake: busy. That record is in set-aside-1/chaos/a."
+	for name, test := range map[string]struct {
+		promise invariant.Invariant
+		want    verdict.Outcome
+		notes   []string
+	}{
+		"held the second time":   {tired{u, h}, h, []string{note}},
+		"broken the second time": {tired{u, v}, v, []string{note}},
+		"busy twice":             {tired{u, u}, u, []string{note}},
+		"broken":                 {tired{v, h}, v, nil},
+		"unknown otherwise":      {shy{Alone: u}, u, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c, specs := newFixture(t), several("a")
+				specs[0].Promises = []invariant.Invariant{test.promise}
+				found, _ := c.takeTurn(t.Context(), specs)
+				if len(found) != 1 || found[0].outcome != test.want || found[0].err != nil {
+					t.Fatalf("%+v, want %s", found, test.want)
+				}
+				if kept := c.kept().Scenarios; len(kept) != 1 || kept[0].Outcome != string(test.want) {
+					t.Errorf("run.json has %+v", kept)
+				}
+				if r := c.recorded(specs[0]); !slices.Equal(r.Header.Notes, test.notes) {
+					t.Errorf("notes %q, want %q", r.Header.Notes, test.notes)
+				}
+				if _, err := os.Stat(filepath.Join(c.settings.Dir, "set-aside-2")); err == nil {
+					t.Error("it ran three times")
+				}
+			})
+		})
+	}
+}
+
 // After an interruption, or on a cluster that the group left changed, nothing runs again. A resumed run does it.
 func TestNotAgainAlone(t *testing.T) {
 	if err := extendedByShy(); err != nil {
@@ -241,7 +301,7 @@ func TestNotAgainAlone(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c, specs := newFixture(t), several("a", "b")
-				specs[1].Promises = []invariant.Invariant{shy{verdict.Unknown}}
+				specs[1].Promises = []invariant.Invariant{shy{Beside: verdict.Unknown}}
 				found := c.together(t.Context(), specs)
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()

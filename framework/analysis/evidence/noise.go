@@ -42,6 +42,7 @@ type noise struct {
 	Took      map[history.Lane]*stats.Durations // how long good answers took before the first fault
 	Watches   time.Duration                     // the largest delay of the watches; zero in a record without echoes
 	pauses    []history.Event                   // of the harness, in order
+	waits     map[string][]history.Event        // samples of the machine that all nodes share, in order, by the part that took them
 	echoes    []history.Event                   // the harness's own changes that the watch delivered
 }
 
@@ -57,10 +58,13 @@ func (n *noise) Lateness() history.Offset {
 // hear reads the noise from the record. A delay of the watches beyond WatchSkew counts as a gap.
 func (f *Run) hear() {
 	f.Noise.Of, f.Noise.Took = make(map[string][]history.Event), make(map[history.Lane]*stats.Durations)
-	f.Noise.inhabited = make(map[*timeline.NodeLoss]bool)
+	f.Noise.inhabited, f.Noise.waits = make(map[*timeline.NodeLoss]bool), make(map[string][]history.Event)
 	for _, e := range f.Record.Events {
 		if e.Noise != nil {
 			f.pause(e)
+			if e.Noise.CPU > 0 && f.Record.Header.Cluster.OneMachine() {
+				f.Noise.waits[e.Noise.Of] = append(f.Noise.waits[e.Noise.Of], e)
+			}
 			if loud(e.Noise) {
 				f.Noise.Of[e.Noise.Of] = append(f.Noise.Of[e.Noise.Of], e)
 			}
