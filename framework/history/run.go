@@ -85,8 +85,7 @@ type ClusterInfo struct {
 	SimulatedNodes int `json:"simulatedNodes,omitempty"`
 }
 
-// OneMachine reports whether the nodes share one machine, as kind's do, which are containers. All parts of the harness that run on nodes, and
-// usually the harness itself, run on that machine, too.
+// OneMachine reports whether the nodes share one machine, as kind's do, which are containers. It may be another than the harness's own.
 func (c ClusterInfo) OneMachine() bool { return c.Provider == "kind" }
 
 // Timings determine how soon the cluster notices a lost node and reacts; predictions are derived from them. The fields are

@@ -16,8 +16,8 @@ const busy = 0.95
 const BusyNumber = "slowOnBusyMachine"
 
 // Busy is the share of a time in which some task waited for a processor of the machine that all nodes share, and whether that was
-// nearly all the time. Then nodes may have waited, too, and what was slow tells nothing of the workload. Where nodes have machines of their
-// own, the share is not known, and zero.
+// nearly all the time. Then nodes may have waited, too, and what was slow tells nothing of the workload. The load workers measure it, which
+// are on that machine. Where nodes have machines of their own, the share is not known, and zero.
 //
 // Source: https://docs.kernel.org/accounting/psi.html
 func (f *Run) Busy(from, to history.Offset) (share float64, all bool) {
@@ -27,7 +27,7 @@ func (f *Run) Busy(from, to history.Offset) (share float64, all bool) {
 	return share, share >= busy
 }
 
-// waited is the share of a time in which some task waited for a processor, by the samples of one part of the harness. A time without
+// waited is the share of a time in which some task waited for a processor, by the samples of one load worker. A time without
 // samples counts as one in which none did.
 func waited(samples []history.Event, from, to history.Offset) float64 {
 	if to <= from {

@@ -42,7 +42,7 @@ type noise struct {
 	Took      map[history.Lane]*stats.Durations // how long good answers took before the first fault
 	Watches   time.Duration                     // the largest delay of the watches; zero in a record without echoes
 	pauses    []history.Event                   // of the harness, in order
-	waits     map[string][]history.Event        // samples of the machine that all nodes share, in order, by the part that took them
+	waits     map[string][]history.Event        // samples of the machine that all nodes share, in order, by the load worker that took them
 	echoes    []history.Event                   // the harness's own changes that the watch delivered
 }
 
@@ -62,7 +62,7 @@ func (f *Run) hear() {
 	for _, e := range f.Record.Events {
 		if e.Noise != nil {
 			f.pause(e)
-			if e.Noise.CPU > 0 && f.Record.Header.Cluster.OneMachine() {
+			if e.Noise.CPU > 0 && e.Noise.Of != history.NoiseHarness && f.Record.Header.Cluster.OneMachine() {
 				f.Noise.waits[e.Noise.Of] = append(f.Noise.waits[e.Noise.Of], e)
 			}
 			if loud(e.Noise) {
