@@ -47,17 +47,17 @@ func (j *answersWithin) slowAnswers(a *laneWaits) (all []slow) {
 	for i := range a.slots {
 		slot := &a.slots[i]
 		s := slow{a.lane, "the slowest answer", slot.took, a.steady.sent.Max, limit, slot.at, "", false}
-		allowed, waited := s.steady+limit, j.waited(a.lane, slot.at, slot.at+slot.took)
-		busy, all := j.facts.Busy(slot.at, slot.at+slot.took)
-		switch {
-		case slot.took > allowed+waited && !all:
-			if s.took > worst.took {
-				worst = s
-			}
-			continue
+		switch allowed, waited := s.steady+limit, j.waited(a.lane, slot.at, slot.at+slot.took); {
 		case slot.took > allowed+waited:
+			share, busy := j.facts.Busy(slot.at, slot.at+slot.took)
+			if !busy {
+				if s.took > worst.took {
+					worst = s
+				}
+				continue
+			}
 			s.busy = true
-			s.noise = prose.Percent(busy) + " of that time a task waited for a processor of the machine that all nodes share"
+			s.noise = prose.Percent(share) + " of that time a task waited for a processor of the machine that all nodes share"
 		case slot.took > allowed:
 			s.noise = "the control lane, which leads to no system under test, waited " + prose.Moment(waited) + " longer at that moment"
 		case slot.due > a.steady.due.Max+limit:
