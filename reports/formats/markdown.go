@@ -119,9 +119,7 @@ func markdownDetails(s *reports.Scenario) string {
 		fmt.Fprintf(&b, "\nMutant: without %s, must be caught by %s; its twin is %s.%s\n", words.MarkdownText(s.Mutant.Removed),
 			words.MarkdownCode(s.Mutant.CaughtBy), words.MarkdownCode(s.Mutant.Twin), words.MarkdownText(s.MutantNotes(" ", ".")))
 	}
-	for _, note := range s.Notes {
-		fmt.Fprintf(&b, "\nNote: %s\n", words.MarkdownText(note))
-	}
+	markdownNotes(&b, s)
 	fmt.Fprintf(&b, "\n%s\n", words.MarkdownText(s.Meaning()))
 	for i := range s.Verdicts {
 		markdownVerdict(&b, &s.Verdicts[i])
@@ -172,6 +170,12 @@ func inOneLine(list []reports.Measure) string {
 	return strings.Join(texts, "; ")
 }
 
+func markdownNotes(b *strings.Builder, s *reports.Scenario) {
+	for _, note := range s.Notes {
+		fmt.Fprintf(b, "\nNote: %s\n", words.MarkdownText(note))
+	}
+}
+
 // markdownHeld names each promise that was kept, and its evidence, folded up. It leaves half of the room to what did not hold.
 func markdownHeld(b *strings.Builder, r reports.Report) {
 	const begin, end = "\n<details><summary>What was promised and seen in the scenarios that held</summary>\n", "\n</details>\n"
@@ -184,6 +188,7 @@ func markdownHeld(b *strings.Builder, r reports.Report) {
 		}
 		var one strings.Builder
 		fmt.Fprintf(&one, "\n**%s**\n", words.MarkdownText(s.Name))
+		markdownNotes(&one, s)
 		for j := range s.Verdicts {
 			markdownVerdict(&one, &s.Verdicts[j])
 		}

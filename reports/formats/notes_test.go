@@ -28,7 +28,13 @@ func TestNotes(t *testing.T) {
 			t.Errorf("report.html lacks %q", note)
 		}
 		if text := markdownDetails(&s); !strings.Contains(text, "\nNote: "+note+"\n") {
-			t.Errorf("report.md lacks %q:\n%s", note, text)
+			t.Errorf("the details lack %q:\n%s", note, text)
+		}
+		var held strings.Builder
+		s.Result = reports.Held
+		markdownHeld(&held, reports.Report{Scenarios: []reports.Scenario{s}})
+		if !strings.Contains(held.String(), "\nNote: "+note+"\n") {
+			t.Errorf("what held lacks %q:\n%s", note, held.String())
 		}
 	}
 }
