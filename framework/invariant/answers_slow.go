@@ -46,7 +46,7 @@ func (j *answersWithin) slowAnswers(a *laneWaits) (all []slow) {
 	limit := j.promise.slowest()
 	for i := range a.slots {
 		slot := &a.slots[i]
-		s := slow{a.lane, "the slowest answer", slot.took, a.steady.sent.Max, limit, slot.at, "", false}
+		s := slow{lane: a.lane, what: "the slowest answer", took: slot.took, steady: a.steady.sent.Max, limit: limit, at: slot.at}
 		switch allowed, waited := s.steady+limit, j.waited(a.lane, slot.at, slot.at+slot.took); {
 		case slot.took > allowed+waited:
 			share, busy := j.facts.Busy(slot.at, slot.at+slot.took)
@@ -93,7 +93,7 @@ func (j *answersWithin) slowPercentiles(a *laneWaits) (all []slow) {
 	steadyDue := a.steady.due.Quantile(percentile)
 	for _, phase := range []history.PhaseName{history.Disturbed, history.Recovered} {
 		of := a.of(phase)
-		s := slow{a.lane, "the 99th percentile while " + string(phase), of.sent.Quantile(percentile), steady, limit, a.slowestAt(), "", false}
+		s := slow{lane: a.lane, what: "the 99th percentile while " + string(phase), took: of.sent.Quantile(percentile), steady: steady, limit: limit, at: a.slowestAt()}
 		var waited time.Duration
 		if control := j.find(history.LaneControl); control != nil && a != control {
 			waited = max(0, control.of(phase).due.Quantile(percentile)-control.steady.due.Quantile(percentile))

@@ -50,8 +50,7 @@ func disturbed(ctx context.Context, n clusters.Node) (string, error) {
 	}
 	undos, err := node.LeftUndos(ctx, n)
 	if err != nil {
-		what, unknown := halted(ctx, n)
-		if what != "" || unknown != nil {
+		if what, unknown := halted(ctx, n); what != "" || unknown != nil {
 			return what, unknown
 		}
 		return "", err

@@ -185,10 +185,11 @@ func (s shy) Judge(run *evidence.Run, _ verdict.Missing) verdict.Verdict {
 	if len(run.Record.Header.Beside) > 0 {
 		return verdict.Verdict{Promise: s.String(), Kind: "shy", Outcome: s.Beside, Seen: "too loud"}
 	}
+	v := verdict.Verdict{Promise: s.String(), Kind: "shy", Outcome: verdict.Held, Seen: "it was quiet"}
 	if s.Alone != "" {
-		return verdict.Verdict{Promise: s.String(), Kind: "shy", Outcome: s.Alone, Seen: "it was quiet"}
+		v.Outcome = s.Alone
 	}
-	return verdict.Verdict{Promise: s.String(), Kind: "shy", Outcome: verdict.Held, Seen: "it was quiet"}
+	return v
 }
 
 var extendedByShy = sync.OnceValue(invariant.Extend[shy])
