@@ -146,7 +146,7 @@ lint: $(GOLANGCI_LINT) $(ACTIONLINT) ## Run the linters; go vet's analyzers are 
 	$(ACTIONLINT) -shellcheck= -pyflakes=
 
 .PHONY: cross
-cross: ## Compile everything, with its tests, for macOS and for arm64 (the first time ten minutes each)
+cross: ## Compile everything, with its tests, for macOS and for arm64 (the first time eleven minutes on two cores)
 	for target in darwin/arm64 darwin/amd64 linux/arm64; do \
 	  echo "go vet for $$target"; GOOS=$${target%/*} GOARCH=$${target#*/} CGO_ENABLED=0 go vet ./... || exit 1; \
 	done

@@ -68,6 +68,9 @@ func slopeText(slope float64) string {
 	if math.IsNaN(slope) {
 		return "–"
 	}
+	if math.Abs(slope) < 0.005 {
+		slope = 0 // without a minus, which would depend on how a processor rounds
+	}
 	return fmt.Sprintf("%.2f", slope)
 }
 

@@ -96,7 +96,7 @@ func Interval95(k, n uint64) (low, high float64) {
 
 // rootOf is the p between 0 and 1 up to which below holds.
 func rootOf(below func(p float64) bool) float64 {
-	const steps = 50 // halvings: beyond what a float64 can tell
+	const steps = 40 // halvings: further ones depend on how a processor rounds
 	low, high := 0.0, 1.0
 	for range steps {
 		if middle := (low + high) / 2; below(middle) {
