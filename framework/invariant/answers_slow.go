@@ -49,15 +49,14 @@ func (j *answersWithin) slowAnswers(a *laneWaits) (all []slow) {
 		s := slow{lane: a.lane, what: "the slowest answer", took: slot.took, steady: a.steady.sent.Max, limit: limit, at: slot.at}
 		switch allowed, waited := s.steady+limit, j.waited(a.lane, slot.at, slot.at+slot.took); {
 		case slot.took > allowed+waited:
-			share, busy := j.facts.Busy(slot.at, slot.at+slot.took)
-			if !busy {
+			why := j.facts.WhyBusy(slot.at, slot.at+slot.took)
+			if !why.Busy {
 				if s.took > worst.took {
 					worst = s
 				}
 				continue
 			}
-			s.busy = true
-			s.noise = prose.Percent(share) + " of that time a task waited for a processor of the machine that all nodes share"
+			s.noise, s.busy = why.Words, true
 		case slot.took > allowed:
 			s.noise = "the control lane, which leads to no system under test, waited " + prose.Moment(waited) + " longer at that moment"
 		case slot.due > a.steady.due.Max+limit:

@@ -128,8 +128,7 @@ func (j *answersWithin) calm(r *history.Request) bool {
 	if r.Done-r.Sent <= j.promise.p99() {
 		return true
 	}
-	_, busy := j.facts.Busy(r.Sent, r.Done)
-	return !busy
+	return !j.facts.Busy(r.Sent, r.Done)
 }
 
 func (j *answersWithin) lane(name history.Lane) *laneWaits {

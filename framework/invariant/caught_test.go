@@ -266,6 +266,9 @@ func TestAMutantOfTheHarnessPlantsItsDoubt(t *testing.T) {
 			verdict.Held, "caught: no verdict: "},
 		{"all was sent, and answers were given up", starved(givenUp(history.TimeoutConnect)), verdict.Held,
 			"caught: no verdict: 20 of 20 failures may be the harness's own noise"},
+		{"answers were given up, and only the busy machine explains it", busy(givenUp(history.TimeoutConnect), ht.Worker, 17*second, 22*second, 1).
+			Header(func(h *history.Header) { *h = starvedMutant().Run().Header }), verdict.Unknown,
+			"the machine was busy, which may be the reason instead of the planted one"},
 		{"an older record", starvedMutant().Header(func(h *history.Header) { h.Mutant.Doubt, h.Mutant.Params = "", nil }), verdict.Held, "caught"},
 		{"it sent everything", starved(ht.Healthy()), verdict.Violated, "missed: it held"},
 		{"it blamed the workload", starved(ht.Healthy().Fail(history.LaneFresh, 20*second, 20500*ms, history.Refused)), verdict.Violated,

@@ -15,7 +15,7 @@ import (
 // NoFailedRequests promises that no request fails from the start of Steady to the end of Recovered. A retry that the client's
 // transport made silently is a failure. An unsent request is not; it is missing evidence.
 //
-// If the harness's own noise explains every failure as well, the promise is Unknown: see failures.Excused.
+// If the harness's own noise, or a busy machine, explains every failure as well, the promise is Unknown: see failures.Excused.
 //
 // Evidence: every row of the load, at least 100 requests on each lane, load in every second, requests in flight during each fault,
 // a disruption by the faults that the watches saw, and, on every lane, answers of the pods that each fault took, just before it

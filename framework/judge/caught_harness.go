@@ -33,6 +33,8 @@ func doubted(v verdict.Verdict, f *evidence.Run, m *history.Mutant, by verdict.V
 	switch {
 	case !counted:
 		return v.Unknown(verdict.Missing{"the verdict, from an older version of holdfast, does not count its missing evidence; judge the record again"})
+	case by.Numbers[evidence.BusyNumber] > 0:
+		return v.Unknown(verdict.Missing{"the machine was busy, which may be the reason instead of the planted one: " + by.Seen})
 	case all > by.Numbers[requests.StarvedNumber] || all+by.Numbers[requests.ExcusedNumber] == 0:
 		return v.Unknown(verdict.Missing{"the promise is Unknown for another reason than the planted one: " + by.Seen})
 	case heard == nil:

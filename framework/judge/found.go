@@ -29,9 +29,11 @@ func FoundBy(run history.Run, verdicts []verdict.Verdict) Found {
 	return found
 }
 
-// Busy reports whether a promise may have been broken only because the machine of all nodes was busy.
+// Busy reports whether a promise is Unknown, and the busy machine of all nodes explains some of what was seen.
 func (f Found) Busy() bool {
-	return slices.ContainsFunc(f.Verdicts, func(v verdict.Verdict) bool { return v.Numbers[evidence.BusyNumber] > 0 })
+	return slices.ContainsFunc(f.Verdicts, func(v verdict.Verdict) bool {
+		return v.Outcome == verdict.Unknown && v.Numbers[evidence.BusyNumber] > 0
+	})
 }
 
 // Sum is the outcome of the verdicts, and the sentence that decided it. For a mutant, Held means that it was caught, or that it may

@@ -13,24 +13,29 @@ import (
 
 // machine holds cumulative counters of the kernel. Counters that the kernel does not provide stay zero.
 type machine struct {
-	at            time.Time
-	ticks, stolen uint64 // sum of all processors; only their ratio is used
-	throttled     time.Duration
-	waits         struct{ cpu, memory, io time.Duration }
+	at        time.Time
+	ticks     ticks
+	throttled time.Duration
+	waits     struct{ cpu, memory, io time.Duration }
 }
+
+// ticks are sums over all processors. Only their ratios are used.
+type ticks struct{ all, idle, stolen uint64 }
 
 // readMachine reads the counters below root, which is "/" outside tests.
 func readMachine(root fs.FS, now time.Time) machine {
 	m := machine{at: now, throttled: readThrottled(root)}
-	m.ticks, m.stolen = readTicks(root)
+	m.ticks = readTicks(root)
 	m.waits.cpu, m.waits.memory, m.waits.io = readWaits(root, "cpu"), readWaits(root, "memory"), readWaits(root, "io")
 	return m
 }
 
 // since stores the difference to an earlier reading in n.
 func (m machine) since(before machine, n *history.Noise) {
-	if m.ticks > before.ticks {
-		n.Steal = share(float64(m.stolen-before.stolen), float64(m.ticks-before.ticks))
+	if m.ticks.all > before.ticks.all {
+		all := float64(m.ticks.all - before.ticks.all)
+		n.Steal = share(float64(m.ticks.stolen-before.ticks.stolen), all)
+		n.Used = share(all-float64(m.ticks.idle-before.ticks.idle), all)
 	}
 	n.Throttled = max(0, m.throttled-before.throttled)
 	passed := float64(m.at.Sub(before.at))
@@ -54,8 +59,8 @@ func share(part, whole float64) float64 {
 // follow are already included in user and nice.
 //
 // Source: https://docs.kernel.org/filesystems/proc.html#miscellaneous-kernel-statistics-in-proc-stat
-func readTicks(root fs.FS) (all, stolen uint64) {
-	const columns, steal = 8, 7
+func readTicks(root fs.FS) (sum ticks) {
+	const columns, idle, ioWait, steal = 8, 3, 4, 7
 	for _, fields := range lines(root, "proc/stat") {
 		if fields[0] != "cpu" || len(fields) <= columns {
 			continue
@@ -63,15 +68,18 @@ func readTicks(root fs.FS) (all, stolen uint64) {
 		for i, field := range fields[1 : columns+1] {
 			n, err := strconv.ParseUint(field, 10, 64)
 			if err != nil {
-				return 0, 0
+				return ticks{}
 			}
-			all += n
-			if i == steal {
-				stolen = n
+			sum.all += n
+			switch i {
+			case idle, ioWait:
+				sum.idle += n
+			case steal:
+				sum.stolen = n
 			}
 		}
 	}
-	return all, stolen
+	return sum
 }
 
 // readThrottled reads cpu.stat of the process's own cgroup: version 2, or version 1 under either of its two paths.

@@ -60,7 +60,7 @@ func TestMachine(t *testing.T) {
 			var got history.Noise
 			readMachine(then, began.Add(2*time.Second)).since(readMachine(first, began), &got)
 			want := history.Noise{
-				Steal: 0.4, Throttled: test.want, // 40 of 100 ticks, without the guest columns
+				Steal: 0.4, Used: 0.9, Throttled: test.want, // 40 and 90 of 100 ticks, without the guest columns
 				Waits: history.Waits{CPU: 0.75, Memory: 0.01},
 			}
 			if diff := cmp.Diff(want, got); diff != "" {

@@ -28,7 +28,7 @@ func chosenOf(s Settings, specs []scenario.Spec) (chosen []runfolder.Chosen) {
 }
 
 // check returns why a scenario must be run again, or the Kubernetes version of its record if its result can be kept. A result is
-// kept only if its record is whole, belongs to this run, and is judged now as it was judged then.
+// kept only if its record is whole, belongs to this run, is judged now as it was judged then, and is not Unknown for what ran beside it.
 func (r *runner) check(found runfolder.ScenarioResult) (kubernetes, why string) {
 	switch {
 	case found.NotBegun != "":
@@ -59,8 +59,12 @@ func (r *runner) check(found runfolder.ScenarioResult) (kubernetes, why string) 
 	} else if unsupported != "" {
 		return h.Cluster.Kubernetes, ""
 	}
-	if outcome, _ := judge.FoundBy(recorded, verdicts).Sum(); string(outcome) != found.Outcome {
+	now := judge.FoundBy(recorded, verdicts)
+	switch outcome, _ := now.Sum(); {
+	case string(outcome) != found.Outcome:
 		return "", fmt.Sprintf("its record is judged %s now, and was judged %s", outcome, found.Outcome)
+	case outcome == verdict.Unknown && now.Busy():
+		return "", "it was Unknown because the machine was busy"
 	}
 	return h.Cluster.Kubernetes, ""
 }

@@ -260,12 +260,13 @@ func TestAgainAfterABusyMachine(t *testing.T) {
 		promise invariant.Invariant
 		want    verdict.Outcome
 		notes   []string
+		resumed string // why a resumed run runs it again; empty: it does not
 	}{
-		"held the second time":   {tired{u, h}, h, []string{note}},
-		"broken the second time": {tired{u, v}, v, []string{note}},
-		"busy twice":             {tired{u, u}, u, []string{note}},
-		"broken":                 {tired{v, h}, v, nil},
-		"unknown otherwise":      {shy{Alone: u}, u, nil},
+		"held the second time":   {tired{u, h}, h, []string{note}, ""},
+		"broken the second time": {tired{u, v}, v, []string{note}, ""},
+		"busy twice":             {tired{u, u}, u, []string{note}, "it was Unknown because the machine was busy"},
+		"broken":                 {tired{v, h}, v, nil, ""},
+		"unknown otherwise":      {shy{Alone: u}, u, nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -280,6 +281,9 @@ func TestAgainAfterABusyMachine(t *testing.T) {
 				}
 				if r := c.recorded(specs[0]); !slices.Equal(r.Header.Notes, test.notes) {
 					t.Errorf("notes %q, want %q", r.Header.Notes, test.notes)
+				}
+				if _, why := c.check(c.kept().Scenarios[0]); why != test.resumed {
+					t.Errorf("resumed, it runs again because %q, want %q", why, test.resumed)
 				}
 				if _, err := os.Stat(filepath.Join(c.settings.Dir, "set-aside-2")); err == nil {
 					t.Error("it ran three times")

@@ -30,6 +30,7 @@ type FailureGroup struct {
 	inferred bool
 	kept     bool  // See OnKept
 	Noisy    bool  // a pause of the load worker explains the time-out
+	Busy     bool  // a busy machine explains the time-out
 	Since    bool  // sent after the first fault began
 	Lasted   uint8 // the number of further seconds that the request lasted into
 }
@@ -72,10 +73,11 @@ func NewFailureGroups(s *Timelines) *FailureGroups {
 // Add adds failed requests that belong to one group.
 func (s *FailureGroups) Add(a SimilarFailures) {
 	s.found = nil
-	r := &a.First
+	r, facts := &a.First, s.Timelines.facts
 	kind := FailureGroup{
 		step: int64(r.Sent / s.step), Lane: r.Lane, Outcome: r.Outcome, status: r.Status, retried: r.GatewayTries > 1,
-		pod: r.Pod, node: r.Node, inferred: r.Inferred, kept: OnKept(r), Noisy: s.Timelines.facts.Noise.Explains(r),
+		pod: r.Pod, node: r.Node, inferred: r.Inferred, kept: OnKept(r), Noisy: facts.Noise.Explains(r),
+		Busy:   evidence.Slow(r.Outcome) && facts.Busy(r.Sent, r.Done),
 		Since:  s.since.OK && r.Sent >= s.since.At,
 		Lasted: uint8(min(max(r.Done/evidence.LoadWindow-r.Sent/evidence.LoadWindow, 0), math.MaxUint8)),
 	}

@@ -43,9 +43,11 @@ func (f *Run) HadPod(loss *timeline.NodeLoss) bool {
 // AnyLoss is for UnexplainedLoss: it accepts each loss.
 func AnyLoss(*timeline.NodeLoss) bool { return true }
 
-// DescribeLoss describes a loss without a fault.
-func (f *Run) DescribeLoss(loss *timeline.NodeLoss) string {
-	return fmt.Sprintf("%s was lost at %s without a fault, on a machine without enough processor time: %s", loss.Name, prose.Moment(loss.At), f.Starved(loss))
+// WhyLost is the reason that a loss without a fault gives for what failed.
+func (f *Run) WhyLost(loss *timeline.NodeLoss) Reason {
+	why := f.Starved(loss)
+	why.Words = fmt.Sprintf("%s was lost at %s without a fault, on a machine without enough processor time: %s", loss.Name, prose.Moment(loss.At), why.Words)
+	return why
 }
 
 // HadWorkloadPod says whether a pod of a workload was on a node when it was lost.
@@ -64,10 +66,16 @@ func (f *Run) HadWorkloadPod(loss *timeline.NodeLoss) bool {
 	return false
 }
 
-// Starved is the evidence that the machine lacked processor time when a node was lost.
-func (f *Run) Starved(loss *timeline.NodeLoss) string {
-	grace := f.Record.Header.Cluster.Timings.NodeMonitorGrace + restless
-	return DescribeNoise(f.WorstPause(loss.At-grace, loss.At))
+// Starved is the evidence that the machine lacked processor time when a node was lost; the zero Reason: there is none.
+func (f *Run) Starved(loss *timeline.NodeLoss) Reason {
+	grace := f.Record.Header.Cluster.Timings.NodeMonitorGrace
+	if why := f.WhyBusy(loss.At-grace, loss.At); why.Busy && grace > 0 {
+		return why
+	}
+	if e := f.WorstPause(loss.At-grace-restless, loss.At); e != nil {
+		return Reason{Words: DescribeNoise(e)}
+	}
+	return Reason{}
 }
 
 // asked says whether a fault took a node, or may have: which nodes a failed fault touched is unknown. A fault that was seen in effect

@@ -27,8 +27,8 @@ const (
 	restless = 5 * time.Second
 )
 
-// loud says whether a sample of noise can explain a failure. Pressure on the processors (PSI) cannot: on two cores some task waits in
-// nine seconds of ten, in runs in which nothing is late.
+// loud says whether a sample of noise can explain a failure. Pressure on the processors (PSI) in one sample cannot: on two cores some task
+// waits in nine seconds of ten, in runs in which nothing is late. Busy says when it can.
 func loud(n *history.Noise) bool {
 	return n.Pause >= Standstill || n.Throttled >= Standstill || n.Steal >= stolen && n.Pause >= lateBeat
 }
@@ -36,7 +36,7 @@ func loud(n *history.Noise) bool {
 // noise is what the parts of the harness recorded about themselves.
 type noise struct {
 	Of      map[string][]history.Event // samples that can explain a failure, in order, by the part that took them
-	unasked []timeline.NodeLoss        // losses of nodes that no fault had touched, beside such samples
+	unasked []timeline.NodeLoss        // losses of nodes that no fault had touched, on a machine that lacked processor time
 	// inhabited caches which of the lost nodes had pods.
 	inhabited map[*timeline.NodeLoss]bool
 	Took      map[history.Lane]*stats.Durations // how long good answers took before the first fault
@@ -81,9 +81,8 @@ func (f *Run) hear() {
 			}})
 		}
 	}
-	grace := f.Record.Header.Cluster.Timings.NodeMonitorGrace + restless
 	for _, loss := range f.Timeline().NodeLosses(f.Begin(), f.End()) {
-		if !f.asked(loss) && f.WorstPause(loss.At-grace, loss.At) != nil {
+		if !f.asked(loss) && !f.Starved(&loss).None() {
 			f.Noise.unasked = append(f.Noise.unasked, loss)
 		}
 	}

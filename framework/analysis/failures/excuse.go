@@ -11,20 +11,24 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// Excused are failures that the harness's noise explains as well as the system under test does: requests that timed out because
-// their load worker was paused until then, or while the control lane failed, too; all failures while a node was lost on a machine
-// without enough processor time; and failures that such a node, or a proxy on such a machine, caused. Failures that the record
-// attributes to the system are not excused by the first two.
+// Excused are failures that the harness's noise, or a busy machine, explains as well as the system under test does:
+//   - requests that timed out while the machine that all nodes share was busy, while their load worker was paused, or while the control lane
+//     failed, too;
+//   - all failures while a node was lost on a machine without enough processor time;
+//   - failures that such a node caused, or a proxy on such a machine.
+//
+// Only the last may be failures that the record attributes to the system.
 type Excused struct {
 	Total uint64
-	Why   string // the reason for one of them
+	busy  uint64 // those that a busy machine explains
+	why   string // the reason for one of them
 }
 
 // Blamed separates the excused failures from those of the system under test. Call it after all requests were read.
 func (l *Failures) Blamed() (rest *Failures, x Excused) {
 	rest = l.None()
 	l.Groups.Each(func(kind attribution.FailureGroup, at history.Offset, like attribution.SimilarFailures, a attribution.Attribution) {
-		if why := Excuse(l.facts, kind, at, a, l.Noisy); why != "" {
+		if why := Excuse(l.facts, kind, at, a, l.Noisy); !why.None() {
 			x.Add(like.N, why)
 			return
 		}
@@ -37,14 +41,25 @@ func (l *Failures) Blamed() (rest *Failures, x Excused) {
 }
 
 // Add counts n excused failures. Of several reasons, the first in alphabetical order is kept.
-func (x *Excused) Add(n uint64, why string) {
-	if x.Total += n; x.Why == "" || why < x.Why {
-		x.Why = why
+func (x *Excused) Add(n uint64, why evidence.Reason) {
+	if x.Total += n; x.why == "" || why.Words < x.why {
+		x.why = why.Words
+	}
+	if why.Busy {
+		x.busy += n
 	}
 }
 
-// Excuse is why failures may be the harness's own noise; empty: they are not.
-func Excuse(f *evidence.Run, kind attribution.FailureGroup, at history.Offset, a attribution.Attribution, noisy map[history.Offset]bool) string {
+// AddAll counts what others count.
+func (x *Excused) AddAll(others Excused) {
+	if others.Total > 0 {
+		x.Add(others.Total, evidence.Reason{Words: others.why})
+		x.busy += others.busy
+	}
+}
+
+// Excuse is why failures may be the harness's own noise, or that of a busy machine; the zero Reason: they are not.
+func Excuse(f *evidence.Run, kind attribution.FailureGroup, at history.Offset, a attribution.Attribution, noisy map[history.Offset]bool) evidence.Reason {
 	if a.OfSystem() {
 		return excuseCause(f, at, a)
 	}
@@ -52,63 +67,86 @@ func Excuse(f *evidence.Run, kind attribution.FailureGroup, at history.Offset, a
 }
 
 // ExcuseUnknown is Excuse for failures of which only the time and the outcome are known.
-func ExcuseUnknown(f *evidence.Run, kind attribution.FailureGroup, at history.Offset, noisy map[history.Offset]bool) string {
+func ExcuseUnknown(f *evidence.Run, kind attribution.FailureGroup, at history.Offset, noisy map[history.Offset]bool) (why evidence.Reason) {
 	if loss := f.UnexplainedLoss("", at, at, f.HadPod); loss != nil {
-		return f.DescribeLoss(loss)
+		return f.WhyLost(loss)
 	}
 	if !evidence.Unanswered(kind.Outcome) && !evidence.Slow(kind.Outcome) {
-		return ""
+		return why
+	}
+	switch {
+	case kind.Noisy:
+		return whyPaused(f, kind, at)
+	case kind.Busy:
+		return evidence.Reason{Words: "nearly all the time until then, a task waited for a processor of the machine that all nodes share", Busy: true}
 	}
 	for second := at / evidence.LoadWindow; second <= at/evidence.LoadWindow+history.Offset(kind.Lasted); second++ {
 		if noisy[second] {
-			return "the control lane, which leads to no system under test, failed too"
+			return evidence.Reason{Words: "the control lane, which leads to no system under test, failed too"}
 		}
 	}
-	if !kind.Noisy {
-		return ""
-	}
+	return why
+}
+
+// whyPaused describes the pause of the load worker that explains failures.
+func whyPaused(f *evidence.Run, kind attribution.FailureGroup, at history.Offset) evidence.Reason {
 	if e := f.WorstPause(at-evidence.LoadWindow, at+history.Offset(kind.Lasted+1)*evidence.LoadWindow); e != nil {
-		return evidence.DescribeNoise(e)
+		return evidence.Reason{Words: evidence.DescribeNoise(e)}
 	}
-	return "the load worker stood still" // at an unknown moment: see Groups.coarsen
+	return evidence.Reason{Words: "the load worker stood still"} // at an unknown moment: see Groups.coarsen
 }
 
 // excuseCause is why the cause of a failure may itself be the harness's noise, which takes processor time from the whole machine.
-func excuseCause(f *evidence.Run, at history.Offset, a attribution.Attribution) string {
+func excuseCause(f *evidence.Run, at history.Offset, a attribution.Attribution) (why evidence.Reason) {
 	switch a.Cause {
 	case attribution.CauseLateWithdrawal:
 		return ExcuseProxies(f, at, a.Among)
 	case attribution.CauseNodeLost, attribution.CauseNodeLostConnection, attribution.CauseOutageNodeLost, attribution.CauseDeadUpstream:
 		if loss := f.UnexplainedLoss(a.Node, at, at, evidence.AnyLoss); loss != nil && (a.Node != "" || !f.TookNodes(at)) {
-			return f.DescribeLoss(loss)
+			return f.WhyLost(loss)
 		}
 	}
-	return ""
+	return why
 }
 
-// ExcuseProxies is why proxies may have sent requests to some pods for longer than usual: by no more than parts of the harness were
-// paused in the meantime.
-func ExcuseProxies(f *evidence.Run, at history.Offset, among []attribution.PodOn) string {
-	late := evidence.Never
+// ExcuseProxies is why proxies may have sent requests to some pods for longer than usual: the machine that all nodes share was busy in the
+// meantime, or parts of the harness were paused for at least as long.
+func ExcuseProxies(f *evidence.Run, at history.Offset, among []attribution.PodOn) evidence.Reason {
+	var since history.Moment // the last withdrawal that the proxies had not noticed for too long
 	for _, p := range among {
 		if l := attribution.TimelinesOf(f).Named(p.Pod, at); l != nil {
-			late = min(late, at-l.Withdrawn(at).At-attribution.ProxyLag)
+			if w := l.Withdrawn(at); w.OK && at-w.At > attribution.ProxyLag && (!since.OK || w.At > since.At) {
+				since = w
+			}
 		}
 	}
-	var stood time.Duration
+	if !since.OK || at-since.At > attribution.ProxyLagAtMost {
+		return evidence.Reason{}
+	}
+	why := f.WhyBusy(since.At, at)
+	if !why.Busy {
+		e := f.WorstPause(since.At, at)
+		if e == nil || at-since.At-attribution.ProxyLag > stoodStill(f, since.At, at) {
+			return evidence.Reason{}
+		}
+		why.Words = evidence.DescribeNoise(e)
+	}
+	why.Words = "the proxies were late, on a machine without enough processor time: " + why.Words
+	return why
+}
+
+// stoodStill is how long the part of the harness that was paused for the longest time was.
+func stoodStill(f *evidence.Run, from, to history.Offset) (longest time.Duration) {
 	for _, samples := range f.Noise.Of {
 		var sum time.Duration
 		for _, e := range samples {
-			if e.T >= at-attribution.ProxyLagAtMost && e.Noise.Since <= at {
+			if e.T >= from && e.Noise.Since <= to {
 				sum += e.Noise.Pause
 			}
 		}
-		stood = max(stood, sum)
+		longest = max(longest, sum)
 	}
-	if e := f.WorstPause(at-attribution.ProxyLagAtMost, at); e != nil && late <= stood {
-		return "the proxies were late, on a machine without enough processor time: " + evidence.DescribeNoise(e)
-	}
-	return ""
+	return longest
 }
 
 // Doubt puts the number of excused failures, and the reason, before other missing evidence.
@@ -116,12 +154,15 @@ func (x Excused) Doubt(d verdict.Missing, all uint64) verdict.Missing {
 	if x.Total == 0 {
 		return d
 	}
-	return append(verdict.Missing{fmt.Sprintf("%d of %s may be the harness's own noise: %s", x.Total, prose.Count(all, "failure"), x.Why)}, d...)
+	return append(verdict.Missing{fmt.Sprintf("%d of %s may be the harness's own noise: %s", x.Total, prose.Count(all, "failure"), x.why)}, d...)
 }
 
 // Numbers adds the number of excused failures, if there are any.
 func (x Excused) Numbers(v *verdict.Verdict) {
 	if x.Total > 0 {
 		v.Measure("excused", float64(x.Total))
+	}
+	if x.busy > 0 {
+		v.Measure(evidence.BusyNumber, float64(x.busy))
 	}
 }

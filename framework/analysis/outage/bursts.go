@@ -19,10 +19,13 @@ type burst struct {
 }
 
 // burst finds the part, of any length that is a power of two steps, with the most failures beyond what chance allows; nil: none. Since
-// many parts are tested, the allowed chance is divided by their number. Failures that noise explains as well are left out.
-func (o *Outage) burst(l *outageLane) (worst *burst) {
+// many parts are tested, the allowed chance is divided by their number. Failures to leave out are given by step; nil: none.
+func (o *Outage) burst(l *outageLane, without []uint32) (worst *burst) {
 	if o.share <= 0 || l.failed == 0 {
 		return nil
+	}
+	if without == nil {
+		without = make([]uint32, len(l.fails))
 	}
 	from, to := int((l.first-o.From)/outageStep), int((l.last-o.From)/outageStep)+1
 	parts := 0
@@ -33,7 +36,7 @@ func (o *Outage) burst(l *outageLane) (worst *burst) {
 		for begin := from; begin < to; begin += max(1, length/2) {
 			b := burst{From: o.From + history.Offset(begin)*outageStep, length: time.Duration(length) * outageStep}
 			for i := begin; i < min(begin+length, to); i++ {
-				b.all, b.failed = b.all+uint64(l.opened[i]-l.noisy[i]), b.failed+uint64(l.fails[i]-l.noisy[i])
+				b.all, b.failed = b.all+uint64(l.opened[i]-without[i]), b.failed+uint64(l.fails[i]-without[i])
 			}
 			if !o.unusual(b.failed, b.all) {
 				continue

@@ -85,7 +85,8 @@ type Share struct {
 	kept        uint64 // failures on connections that were open already
 	choice      bool   // other requests of the lane did not open a connection
 	First       history.Offset
-	Burst       *burst // nil: none
+	Burst       *burst // without what noise explains as well; nil: none
+	noisyBurst  bool   // with that, there is a burst
 	Since       *Death
 	Measured    time.Duration // from then to the last failure
 }
@@ -121,7 +122,7 @@ func (o *Outage) shareOf(l *outageLane) Share {
 			s.all += uint64(l.opened[i])
 		}
 	}
-	s.most, s.Burst = o.mostOf(s.all), o.burst(l)
+	s.most, s.Burst, s.noisyBurst = o.mostOf(s.all), o.burst(l, l.noisy), o.burst(l, nil) != nil
 	return s
 }
 

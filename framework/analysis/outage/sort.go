@@ -32,18 +32,22 @@ type SortedFailures struct {
 	Noise    failures.Excused   // would be in another group without noise
 	Doubts   verdict.Missing
 
-	maybe map[*outageLane]failures.Excused // of requests that opened a connection: what noise explains as well as a victim does
+	maybe map[*outageLane]maybe
 }
+
+// maybe are failed requests that opened a connection, and that noise explains as well as a victim does: all of them, and those that are in
+// Inside. The others are in Noise.
+type maybe struct{ all, inside failures.Excused }
 
 // Sort sorts the failures. All requests must have been read.
 func (x *Sorter) Sort() *SortedFailures {
 	x.findDeaths()
 	f, l := x.Facts, x.Failures
-	s := &SortedFailures{Inside: l.None(), Outside: l.None(), Innocent: l.None(), Stray: l.None(), maybe: make(map[*outageLane]failures.Excused)}
+	s := &SortedFailures{Inside: l.None(), Outside: l.None(), Innocent: l.None(), Stray: l.None(), maybe: make(map[*outageLane]maybe)}
 	var late, near, hidden uint64
 	l.Groups.Each(func(kind attribution.FailureGroup, at history.Offset, all attribution.SimilarFailures, a attribution.Attribution) {
 		for _, like := range x.apart(all, kind, a) {
-			o, to, why := x.outageOf(&like.First), s.Inside, ""
+			o, to, why := x.outageOf(&like.First), s.Inside, evidence.Reason{}
 			switch is := o.standing(&like.First, kind, a); {
 			case like.First.Done >= x.Unclear: // allowed for all that is known; Doubts has the rest
 			case is == disallowed:
@@ -64,15 +68,15 @@ func (x *Sorter) Sort() *SortedFailures {
 					hidden += like.N
 				}
 				if !kind.Known() {
-					s.mayBeNoise(o, like, failures.ExcuseUnknown(f, kind, at, l.Noisy))
+					s.mayBeNoise(o, like, failures.ExcuseUnknown(f, kind, at, l.Noisy), true)
 				}
 			}
-			if why == "" {
+			if why.None() {
 				to.AddSimilar(like)
 				continue
 			}
 			s.Noise.Add(like.N, why)
-			s.mayBeNoise(o, like, why)
+			s.mayBeNoise(o, like, why, false)
 		}
 	})
 	if late > 0 {
@@ -121,15 +125,19 @@ func (x *Sorter) apart(like attribution.SimilarFailures, kind attribution.Failur
 	return []attribution.SimilarFailures{{N: like.N - 1, First: like.First, Last: like.First}, {N: 1, First: like.Last, Last: like.Last}}
 }
 
-// mayBeNoise notes failures that count for the victims' share and that noise explains as well as a victim does.
-func (s *SortedFailures) mayBeNoise(o *Outage, like attribution.SimilarFailures, why string) {
-	if o == nil || attribution.OnKept(&like.First) || why == "" {
+// mayBeNoise notes failures that count for the victims' share and that noise explains as well as a victim does. Those that are not inside
+// are in Noise already.
+func (s *SortedFailures) mayBeNoise(o *Outage, like attribution.SimilarFailures, why evidence.Reason, inside bool) {
+	if o == nil || attribution.OnKept(&like.First) || why.None() {
 		return
 	}
 	lane := o.lane(like.First.Lane)
-	e := s.maybe[lane]
-	e.Add(like.N, why)
-	s.maybe[lane] = e
+	m := s.maybe[lane]
+	m.all.Add(like.N, why)
+	if inside {
+		m.inside.Add(like.N, why)
+	}
+	s.maybe[lane] = m
 	if lane != nil {
 		lane.explain(o, like)
 	}
@@ -155,17 +163,17 @@ func LanesAtOnce(list []Share) (lanes []history.Lane) {
 	return lanes
 }
 
-// TooMany returns the first lane on which more requests failed than the victims' share and noise explain.
+// TooMany returns the first lane on which more requests failed than the victims' share and noise explain. What only noise explains, over the
+// whole outage or in a part of it, it adds to Noise.
 func (s *SortedFailures) TooMany(list []Share) *Share {
 	for i := range list {
 		of := &list[i]
 		maybe := s.maybe[of.Outage.lane(of.Lane)]
 		switch {
-		case !of.exceeds(0):
-		case of.exceeds(maybe.Total):
+		case of.exceeds(maybe.all.Total):
 			return of
-		default:
-			s.Noise.Add(maybe.Total, maybe.Why)
+		case of.exceeds(0) || of.noisyBurst && of.Burst == nil:
+			s.Noise.AddAll(maybe.inside)
 		}
 	}
 	return nil
@@ -174,7 +182,7 @@ func (s *SortedFailures) TooMany(list []Share) *Share {
 // LanesBeyond returns all lanes for which TooMany holds.
 func (s *SortedFailures) LanesBeyond(list []Share) (lanes []history.Lane) {
 	for i := range list {
-		if of := &list[i]; of.exceeds(s.maybe[of.Outage.lane(of.Lane)].Total) {
+		if of := &list[i]; of.exceeds(s.maybe[of.Outage.lane(of.Lane)].all.Total) {
 			lanes = append(lanes, of.Lane)
 		}
 	}
