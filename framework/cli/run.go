@@ -44,15 +44,16 @@ lists what is left. Records and reports stay in artifacts/: latest is the last r
 the last run that began.
 
 --resume continues a run that was interrupted by Ctrl-C, a kill or a power failure. Scenarios with a complete, judged record keep their
-results. The others run again, and their old records are moved to a folder set-aside-1 in the run's folder. Seed, scenarios and settings
-are those of the interrupted run. The report and the exit code are those of the whole run.
+results, unless they were to run again, alone. The others run again, and their old records are moved to a folder set-aside-1 in the
+run's folder. Seed, scenarios and settings are those of the interrupted run. The report and the exit code are those of the whole run.
 
 With --side-by-side 3, up to three scenarios at a time run on the same cluster, each in its own namespace, if their faults change nothing but their
 own workload. Seeds and promises are the same as one after the other, and each record names what ran beside it. Noise of the others
 takes evidence away, or breaks a promise about time. It makes no broken promise hold. A scenario that is Unknown beside others runs again,
 alone, and that run is judged. One that is Violated stays Violated: if the noise broke it, it needs more processors, or must run alone.
 
-A scenario that is Unknown because its answers were slow while the machine was busy also runs again, once, and that run is judged.
+A scenario that is Unknown because the machine of all nodes was busy, so that answers were slow, requests timed out, proxies were late or a node was
+lost, also runs again, once, and that run is judged.
 
 A cluster of 'holdfast up NAME --keep-warm' is used in place of a new one where a scenario needs one like it, and stays. One that a scenario leaves
 changed is removed.

@@ -21,7 +21,8 @@ type Noise struct {
 	Throttled time.Duration `json:"throttled,omitempty"`
 	// Steal is the share of the machine's CPU time, 0 to 1, that the hypervisor gave to other machines.
 	Steal float64 `json:"steal,omitempty"`
-	// Used is the share of the machine's CPU time, 0 to 1, that was not idle. Zero in older records.
+	// Used is the share of the machine's CPU time, 0 to 1, that was not idle. Waiting for input or output is idle, stolen time is not.
+	// Zero in older records.
 	Used float64 `json:"used,omitempty"`
 	// Waits are the shares of time, 0 to 1, in which a task on the machine waited for a resource.
 	Waits

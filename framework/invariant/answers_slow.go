@@ -26,7 +26,11 @@ func (s slow) String() string {
 	text := fmt.Sprintf("%s on %s took %s; before the first fault began it was %s, and %s more is allowed",
 		s.what, s.lane, prose.Moment(s.took), prose.Moment(s.steady), prose.Moment(s.limit))
 	if s.noise != "" {
-		text += "; it may be the harness's own noise: " + s.noise
+		from := "be the harness's own noise"
+		if s.busy {
+			from = "come from the busy machine"
+		}
+		text += "; it may " + from + ": " + s.noise
 	}
 	return text
 }

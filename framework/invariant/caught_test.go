@@ -269,6 +269,9 @@ func TestAMutantOfTheHarnessPlantsItsDoubt(t *testing.T) {
 		{"answers were given up, and only the busy machine explains it", busy(givenUp(history.TimeoutConnect), ht.Worker, 17*second, 22*second, 1).
 			Header(func(h *history.Header) { *h = starvedMutant().Run().Header }), verdict.Unknown,
 			"the machine was busy, which may be the reason instead of the planted one"},
+		{"and a quota throttled the worker at another time", busy(heard(givenUp(history.TimeoutConnect), 30*second, history.Noise{Of: ht.Worker, Pause: 600 * ms,
+			Throttled: 900 * ms}), ht.Worker, 17*second, 22*second, 1).Header(func(h *history.Header) { *h = starvedMutant().Run().Header }), verdict.Unknown,
+			"the machine was busy, which may be the reason instead of the planted one"},
 		{"an older record", starvedMutant().Header(func(h *history.Header) { h.Mutant.Doubt, h.Mutant.Params = "", nil }), verdict.Held, "caught"},
 		{"it sent everything", starved(ht.Healthy()), verdict.Violated, "missed: it held"},
 		{"it blamed the workload", starved(ht.Healthy().Fail(history.LaneFresh, 20*second, 20500*ms, history.Refused)), verdict.Violated,

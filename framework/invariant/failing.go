@@ -36,7 +36,7 @@ func (j *failing) Take(r *history.Request) {
 	}
 }
 
-// counted are the failures, apart by whether the harness's own noise explains them, and what is missing to judge by them.
+// counted are the failures, apart by whether the harness's own noise or a busy machine explains them, and what is missing to judge by them.
 type counted struct {
 	lanes   []history.Lane
 	blamed  *failures.Failures

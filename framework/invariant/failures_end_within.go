@@ -174,6 +174,7 @@ func (j *failuresEndWithin) End(missing verdict.Missing) verdict.Verdict {
 	}
 	excess := sorted.TooMany(shares)
 	sorted.Noise.Numbers(&v)
+	sorted.Noise.RunAgain(&v)
 	missing = slices.Concat(sorted.Noise.Doubt(nil, j.sorter.Failures.Total), missing, sorted.Doubts)
 	v.Measure(requests.DoubtsNumber, float64(len(missing)))
 	switch {

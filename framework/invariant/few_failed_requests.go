@@ -105,6 +105,7 @@ func (j *fewFailedRequests) End(missing verdict.Missing) verdict.Verdict {
 		v.Seen += fmt.Sprintf("; no more than %d may fail", allowed)
 		return v
 	case failed > allowed:
+		c.noise.RunAgain(&v)
 		return v.Unknown(c.noise.Doubt(c.missing, failed))
 	case failed > 0:
 		causes := j.failures.Attributed()

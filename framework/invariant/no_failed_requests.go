@@ -67,6 +67,7 @@ func (j *noFailedRequests) End(missing verdict.Missing) verdict.Verdict {
 	case c.blamed.Total > 0:
 		return c.blamed.Violate(v, j.tally, c.lanes, c.noise.Doubt(c.missing, j.failures.Total))
 	case c.noise.Total > 0:
+		c.noise.RunAgain(&v)
 		return v.Unknown(c.noise.Doubt(c.missing, c.noise.Total))
 	}
 	parts := make([]string, len(c.lanes))

@@ -29,8 +29,11 @@ func FoundBy(run history.Run, verdicts []verdict.Verdict) Found {
 	return found
 }
 
-// Busy reports whether a promise is Unknown, and the busy machine of all nodes explains some of what was seen.
+// Busy reports whether a promise or the mutant is Unknown, and the busy machine of all nodes explains some of what was seen.
 func (f Found) Busy() bool {
+	if f.Caught != nil {
+		return f.Caught.Outcome == verdict.Unknown && f.Caught.Numbers[evidence.BusyNumber] > 0
+	}
 	return slices.ContainsFunc(f.Verdicts, func(v verdict.Verdict) bool {
 		return v.Outcome == verdict.Unknown && v.Numbers[evidence.BusyNumber] > 0
 	})

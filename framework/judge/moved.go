@@ -23,10 +23,9 @@ func moved(f *evidence.Run, p invariant.Invariant, v verdict.Verdict) verdict.Ve
 	if loss == nil {
 		return v
 	}
-	why := f.Starved(loss)
-	if why.Busy {
+	if loss.Starved.Busy {
 		v.Measure(evidence.BusyNumber, 1)
 	}
 	return v.Unknown(verdict.Missing{fmt.Sprintf("%s was lost at %s without a fault, on a machine without enough processor time (%s); otherwise the verdict would be Violated: %s",
-		loss.Name, prose.Moment(loss.At), why.Words, v.Seen)})
+		loss.Name, prose.Moment(loss.At), loss.Starved.Words, v.Seen)})
 }

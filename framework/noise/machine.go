@@ -35,7 +35,8 @@ func (m machine) since(before machine, n *history.Noise) {
 	if m.ticks.all > before.ticks.all {
 		all := float64(m.ticks.all - before.ticks.all)
 		n.Steal = share(float64(m.ticks.stolen-before.ticks.stolen), all)
-		n.Used = share(all-float64(m.ticks.idle-before.ticks.idle), all)
+		// The kernel may take back some of the time in which it waited for input or output.
+		n.Used = share(all-max(0, float64(m.ticks.idle)-float64(before.ticks.idle)), all)
 	}
 	n.Throttled = max(0, m.throttled-before.throttled)
 	passed := float64(m.at.Sub(before.at))

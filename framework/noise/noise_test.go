@@ -28,13 +28,13 @@ func files(contents map[string]string) fstest.MapFS {
 
 func TestMachine(t *testing.T) {
 	before := map[string]string{
-		"proc/stat":            "cpu  100 0 100 700 0 0 0 100 50 0\ncpu0 1 1 1 1 1 1 1 1 1 1\n",
+		"proc/stat":            "cpu  100 0 100 680 20 0 0 100 50 0\ncpu0 1 1 1 1 1 1 1 1 1 1\n",
 		"proc/pressure/cpu":    "some avg10=1.00 avg60=1.00 avg300=1.00 total=1000000\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=0\n",
 		"proc/pressure/memory": "some avg10=0.00 avg60=0.00 avg300=0.00 total=0\n",
 		"proc/pressure/io":     "some avg10=0.00 avg60=0.00 avg300=0.00 total=500\n",
 	}
 	after := map[string]string{
-		"proc/stat":            "cpu  150 0 100 710 0 0 0 140 99 0\n",
+		"proc/stat":            "cpu  150 0 100 695 15 0 0 140 99 0\n",
 		"proc/pressure/cpu":    "some avg10=1.00 avg60=1.00 avg300=1.00 total=2500000\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=9000000\n",
 		"proc/pressure/memory": "some avg10=0.00 avg60=0.00 avg300=0.00 total=20000\n",
 		"proc/pressure/io":     "some avg10=0.00 avg60=0.00 avg300=0.00 total=500\n",
@@ -67,6 +67,18 @@ func TestMachine(t *testing.T) {
 				t.Errorf("noise (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// On a machine that is never idle, all time is used, even if the kernel takes back some in which it waited for input or output.
+func TestMachineThatIsNeverIdle(t *testing.T) {
+	at := func(stat string, second int64) machine {
+		return readMachine(files(map[string]string{"proc/stat": stat}), time.Unix(second, 0))
+	}
+	var got history.Noise
+	at("cpu  200 0 0 700 15 0 0 0 0 0\n", 2).since(at("cpu  100 0 0 700 20 0 0 0 0 0\n", 1), &got)
+	if got.Used != 1 {
+		t.Errorf("%v of the time was used", got.Used)
 	}
 }
 

@@ -12,6 +12,12 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
+const (
+	unknownWhileBusy = "it was Unknown because the machine was busy"
+	// ranBefore is in the note of a second run.
+	ranBefore = ", and was Unknown: "
+)
+
 // runAgainAlone runs a scenario once more, alone, if it was Unknown beside others, whose noise may have taken its evidence away, or because the
 // machine was busy. Its verdict is that of the second run. A broken promise stays broken, whatever ran beside it.
 func (r *runner) runAgainAlone(ctx context.Context, some []scenario.Spec, found []result) {
@@ -25,7 +31,7 @@ func (r *runner) runAgainAlone(ctx context.Context, some []scenario.Spec, found 
 			if !found[i].busy {
 				continue
 			}
-			why, before = "it was Unknown because the machine was busy", "It ran first while the machine was busy"
+			why, before = unknownWhileBusy, "It ran first while the machine was busy"
 		}
 		aside, err := r.withdraw(s)
 		if err != nil {
@@ -34,7 +40,7 @@ func (r *runner) runAgainAlone(ctx context.Context, some []scenario.Spec, found 
 		}
 		r.settings.Progress.Note(fmt.Sprintf("  %s runs again, alone: %s", s.Name, why))
 		r.settings.Progress.More()
-		s.Notes = append(slices.Clone(s.Notes), fmt.Sprintf("%s, and was Unknown: %s. That record is in %s/%s.", before, found[i].why, aside, s.Name))
+		s.Notes = append(slices.Clone(s.Notes), before+ranBefore+fmt.Sprintf("%s. That record is in %s/%s.", found[i].why, aside, s.Name))
 		found[i] = r.one(ctx, s)
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"encoding/hex"
 	"fmt"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"k8s.io/utils/dump"
 
@@ -28,7 +30,7 @@ func chosenOf(s Settings, specs []scenario.Spec) (chosen []runfolder.Chosen) {
 }
 
 // check returns why a scenario must be run again, or the Kubernetes version of its record if its result can be kept. A result is
-// kept only if its record is whole, belongs to this run, is judged now as it was judged then, and is not Unknown for what ran beside it.
+// kept only if its record is whole, belongs to this run, is judged now as it was judged then, and does not have to run again, alone.
 func (r *runner) check(found runfolder.ScenarioResult) (kubernetes, why string) {
 	switch {
 	case found.NotBegun != "":
@@ -63,8 +65,8 @@ func (r *runner) check(found runfolder.ScenarioResult) (kubernetes, why string) 
 	switch outcome, _ := now.Sum(); {
 	case string(outcome) != found.Outcome:
 		return "", fmt.Sprintf("its record is judged %s now, and was judged %s", outcome, found.Outcome)
-	case outcome == verdict.Unknown && now.Busy():
-		return "", "it was Unknown because the machine was busy"
+	case outcome == verdict.Unknown && now.Busy() && !slices.ContainsFunc(h.Notes, func(note string) bool { return strings.Contains(note, ranBefore) }):
+		return "", unknownWhileBusy
 	}
 	return h.Cluster.Kubernetes, ""
 }

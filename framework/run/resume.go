@@ -22,8 +22,8 @@ type kept struct {
 }
 
 // Resume continues an interrupted run in its folder, s.Dir, and returns the result of the whole run. Scenarios with a whole,
-// judged record keep their results. Interrupted scenarios, scenarios that were not begun, and those that the harness could not
-// run are run again; their old records are moved to a folder set-aside-N. run.json lists what was run again, and why.
+// judged record keep their results. Interrupted scenarios, scenarios that were not begun, those that the harness could not run, and those
+// that were to run again, alone, are run; their old records are moved to a folder set-aside-N. run.json lists what was run again, and why.
 //
 // An error means that nothing was run: the run is complete or still in progress, or its seed, its scenarios or their settings
 // differ from those that were chosen now.

@@ -2,6 +2,7 @@ package evidence
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"time"
 
@@ -33,9 +34,9 @@ type Reason struct {
 // None reports whether there is no reason.
 func (r Reason) None() bool { return r == Reason{} }
 
-// Busy reports whether, nearly all the time, some task waited for a processor of the machine that all nodes share. Then nodes may have
-// waited, too, and what was late tells nothing of the workload. A time of less than three seconds is judged with the time before it. The
-// load workers measure it, because they are on that machine. Where nodes have machines of their own, it is not known.
+// Busy reports whether, nearly all the time, some task waited for a processor of the machine that all nodes share, and no processor was
+// idle. Then nodes may have waited, too, and what was late tells nothing of the workload. A time of less than three seconds is judged with
+// the time before it. The load workers measure it, because they are on that machine. Where nodes have machines of their own, it is not known.
 //
 // Source: https://docs.kernel.org/accounting/psi.html
 func (f *Run) Busy(from, to history.Offset) bool {
@@ -48,13 +49,18 @@ func (f *Run) WhyBusy(from, to history.Offset) Reason {
 		return Reason{}
 	}
 	from = min(from, to-busyFor)
+	var longest, ran float64
 	for _, samples := range f.Noise.waits {
-		waited, ran := waitedAndRan(samples, from, to)
-		if waited >= busy && ran >= used {
-			return Reason{Words: prose.Percent(waited) + " of that time a task waited for a processor of the machine that all nodes share", Busy: true}
+		w, r := waitedAndRan(samples, from, to)
+		if w >= busy && r >= used && (w > longest || w == longest && r > ran) {
+			longest, ran = w, r
 		}
 	}
-	return Reason{}
+	if longest == 0 {
+		return Reason{}
+	}
+	return Reason{Busy: true, Words: fmt.Sprintf("from %s to %s, a task waited for a processor of the machine that all nodes share %s of the time, and %s of its processor time was used",
+		prose.Moment(from), prose.Moment(to), prose.Percent(longest), prose.Percent(ran))}
 }
 
 // waitedAndRan are the share of a time in which some task waited for a processor, and the share of processor time that was used, by the

@@ -10,17 +10,44 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/prose"
 )
 
-// UnexplainedLoss finds a node that was lost without a fault, while the machine lacked processor time, and was not back by from. Name
-// empty means any node; like restricts the losses. Nil means that there is none.
-func (f *Run) UnexplainedLoss(name string, from, to history.Offset, like func(*timeline.NodeLoss) bool) *timeline.NodeLoss {
-	grace := f.Record.Header.Cluster.Timings.NodeMonitorGrace + restless
+// Unasked is a node that was lost without a fault, while the machine lacked processor time.
+type Unasked struct {
+	timeline.NodeLoss
+	Starved Reason         // why the machine lacked it
+	since   history.Offset // from when on the node may have been gone
+}
+
+// Why is the reason that the loss gives for what failed.
+func (u *Unasked) Why() Reason {
+	why := u.Starved
+	why.Words = fmt.Sprintf("%s was lost at %s without a fault, on a machine without enough processor time: %s", u.Name, prose.Moment(u.At), why.Words)
+	return why
+}
+
+// unaskedLoss is a loss as an unasked one; not ok: a fault took the node, or may have, or the machine had enough processor time.
+func (f *Run) unaskedLoss(loss timeline.NodeLoss) (u Unasked, ok bool) {
+	grace := f.Record.Header.Cluster.Timings.NodeMonitorGrace
+	u = Unasked{NodeLoss: loss, since: loss.At - grace}
+	if grace > 0 {
+		u.Starved = f.WhyBusy(u.since, loss.At)
+	}
+	if e := f.WorstPause(u.since-restless, loss.At); e != nil && !u.Starved.Busy {
+		u.Starved.Words = DescribeNoise(e)
+		u.since -= restless
+	}
+	return u, !u.Starved.None() && !f.asked(loss)
+}
+
+// UnexplainedLoss finds an unasked loss of a node that was not back by from. Name empty means any node; like restricts the losses. Nil
+// means that there is none.
+func (f *Run) UnexplainedLoss(name string, from, to history.Offset, like func(*timeline.NodeLoss) bool) *Unasked {
 	for i := range f.Noise.unasked {
 		loss := &f.Noise.unasked[i]
 		back := Never
 		if loss.Back.OK {
 			back = loss.Back.At + PropagationSlack
 		}
-		if (name == "" || loss.Name == name) && to >= loss.At-grace && from <= back && like(loss) {
+		if (name == "" || loss.Name == name) && to >= loss.since && from <= back && like(&loss.NodeLoss) {
 			return loss
 		}
 	}
@@ -43,13 +70,6 @@ func (f *Run) HadPod(loss *timeline.NodeLoss) bool {
 // AnyLoss is for UnexplainedLoss: it accepts each loss.
 func AnyLoss(*timeline.NodeLoss) bool { return true }
 
-// WhyLost is the reason that a loss without a fault gives for what failed.
-func (f *Run) WhyLost(loss *timeline.NodeLoss) Reason {
-	why := f.Starved(loss)
-	why.Words = fmt.Sprintf("%s was lost at %s without a fault, on a machine without enough processor time: %s", loss.Name, prose.Moment(loss.At), why.Words)
-	return why
-}
-
 // HadWorkloadPod says whether a pod of a workload was on a node when it was lost.
 func (f *Run) HadWorkloadPod(loss *timeline.NodeLoss) bool {
 	state := f.Record.StateAt(loss.At)
@@ -64,18 +84,6 @@ func (f *Run) HadWorkloadPod(loss *timeline.NodeLoss) bool {
 		}
 	}
 	return false
-}
-
-// Starved is the evidence that the machine lacked processor time when a node was lost; the zero Reason: there is none.
-func (f *Run) Starved(loss *timeline.NodeLoss) Reason {
-	grace := f.Record.Header.Cluster.Timings.NodeMonitorGrace
-	if why := f.WhyBusy(loss.At-grace, loss.At); why.Busy && grace > 0 {
-		return why
-	}
-	if e := f.WorstPause(loss.At-grace-restless, loss.At); e != nil {
-		return Reason{Words: DescribeNoise(e)}
-	}
-	return Reason{}
 }
 
 // asked says whether a fault took a node, or may have: which nodes a failed fault touched is unknown. A fault that was seen in effect

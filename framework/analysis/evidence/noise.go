@@ -36,7 +36,7 @@ func loud(n *history.Noise) bool {
 // noise is what the parts of the harness recorded about themselves.
 type noise struct {
 	Of      map[string][]history.Event // samples that can explain a failure, in order, by the part that took them
-	unasked []timeline.NodeLoss        // losses of nodes that no fault had touched, on a machine that lacked processor time
+	unasked []Unasked
 	// inhabited caches which of the lost nodes had pods.
 	inhabited map[*timeline.NodeLoss]bool
 	Took      map[history.Lane]*stats.Durations // how long good answers took before the first fault
@@ -82,8 +82,8 @@ func (f *Run) hear() {
 		}
 	}
 	for _, loss := range f.Timeline().NodeLosses(f.Begin(), f.End()) {
-		if !f.asked(loss) && !f.Starved(&loss).None() {
-			f.Noise.unasked = append(f.Noise.unasked, loss)
+		if u, ok := f.unaskedLoss(loss); ok {
+			f.Noise.unasked = append(f.Noise.unasked, u)
 		}
 	}
 }

@@ -35,7 +35,7 @@ func oddTimes(e history.Event) string {
 	switch {
 	case e.T < 0:
 		return "it is before the beginning"
-	case e.Noise != nil && (before(e.Noise.Since) || e.Noise.Pause < 0 || e.Noise.Throttled < 0 || e.Noise.Steal < 0):
+	case e.Noise != nil && (before(e.Noise.Since) || e.Noise.Pause < 0 || e.Noise.Throttled < 0 || e.Noise.Steal < 0 || e.Noise.CPU < 0 || e.Noise.Used < 0):
 		return "a sample of noise ends before it begins, or is negative"
 	case e.Echo != nil && (before(e.Echo.Sent) || e.Echo.Taken < 0):
 		return "a change was seen before it was made"

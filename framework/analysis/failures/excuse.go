@@ -69,16 +69,16 @@ func Excuse(f *evidence.Run, kind attribution.FailureGroup, at history.Offset, a
 // ExcuseUnknown is Excuse for failures of which only the time and the outcome are known.
 func ExcuseUnknown(f *evidence.Run, kind attribution.FailureGroup, at history.Offset, noisy map[history.Offset]bool) (why evidence.Reason) {
 	if loss := f.UnexplainedLoss("", at, at, f.HadPod); loss != nil {
-		return f.WhyLost(loss)
+		return loss.Why()
 	}
 	if !evidence.Unanswered(kind.Outcome) && !evidence.Slow(kind.Outcome) {
 		return why
 	}
 	switch {
 	case kind.Noisy:
-		return whyPaused(f, kind, at)
+		return evidence.Reason{Words: pause(f, kind, at), Busy: kind.Busy}
 	case kind.Busy:
-		return evidence.Reason{Words: "nearly all the time until then, a task waited for a processor of the machine that all nodes share", Busy: true}
+		return evidence.Reason{Words: "nearly all the time until they ended, a task waited for a processor of the machine that all nodes share", Busy: true}
 	}
 	for second := at / evidence.LoadWindow; second <= at/evidence.LoadWindow+history.Offset(kind.Lasted); second++ {
 		if noisy[second] {
@@ -88,12 +88,12 @@ func ExcuseUnknown(f *evidence.Run, kind attribution.FailureGroup, at history.Of
 	return why
 }
 
-// whyPaused describes the pause of the load worker that explains failures.
-func whyPaused(f *evidence.Run, kind attribution.FailureGroup, at history.Offset) evidence.Reason {
+// pause describes the pause of the load worker that explains failures.
+func pause(f *evidence.Run, kind attribution.FailureGroup, at history.Offset) string {
 	if e := f.WorstPause(at-evidence.LoadWindow, at+history.Offset(kind.Lasted+1)*evidence.LoadWindow); e != nil {
-		return evidence.Reason{Words: evidence.DescribeNoise(e)}
+		return evidence.DescribeNoise(e)
 	}
-	return evidence.Reason{Words: "the load worker stood still"} // at an unknown moment: see Groups.coarsen
+	return "the load worker stood still" // at an unknown moment: see Groups.coarsen
 }
 
 // excuseCause is why the cause of a failure may itself be the harness's noise, which takes processor time from the whole machine.
@@ -103,7 +103,7 @@ func excuseCause(f *evidence.Run, at history.Offset, a attribution.Attribution) 
 		return ExcuseProxies(f, at, a.Among)
 	case attribution.CauseNodeLost, attribution.CauseNodeLostConnection, attribution.CauseOutageNodeLost, attribution.CauseDeadUpstream:
 		if loss := f.UnexplainedLoss(a.Node, at, at, evidence.AnyLoss); loss != nil && (a.Node != "" || !f.TookNodes(at)) {
-			return f.WhyLost(loss)
+			return loss.Why()
 		}
 	}
 	return why
@@ -135,13 +135,13 @@ func ExcuseProxies(f *evidence.Run, at history.Offset, among []attribution.PodOn
 	return why
 }
 
-// stoodStill is how long the part of the harness that was paused for the longest time was.
+// stoodStill is how long a part of the harness was paused during a time, at most: that of the part for which it is longest.
 func stoodStill(f *evidence.Run, from, to history.Offset) (longest time.Duration) {
 	for _, samples := range f.Noise.Of {
 		var sum time.Duration
 		for _, e := range samples {
 			if e.T >= from && e.Noise.Since <= to {
-				sum += e.Noise.Pause
+				sum += min(e.Noise.Pause, e.T-from)
 			}
 		}
 		longest = max(longest, sum)
@@ -154,7 +154,11 @@ func (x Excused) Doubt(d verdict.Missing, all uint64) verdict.Missing {
 	if x.Total == 0 {
 		return d
 	}
-	return append(verdict.Missing{fmt.Sprintf("%d of %s may be the harness's own noise: %s", x.Total, prose.Count(all, "failure"), x.why)}, d...)
+	from := "be the harness's own noise"
+	if x.busy == x.Total {
+		from = "come from the busy machine"
+	}
+	return append(verdict.Missing{fmt.Sprintf("%d of %s may %s: %s", x.Total, prose.Count(all, "failure"), from, x.why)}, d...)
 }
 
 // Numbers adds the number of excused failures, if there are any.
@@ -162,6 +166,10 @@ func (x Excused) Numbers(v *verdict.Verdict) {
 	if x.Total > 0 {
 		v.Measure("excused", float64(x.Total))
 	}
+}
+
+// RunAgain adds the number of those that a busy machine explains, if there are any, so that the scenario runs again.
+func (x Excused) RunAgain(v *verdict.Verdict) {
 	if x.busy > 0 {
 		v.Measure(evidence.BusyNumber, float64(x.busy))
 	}
