@@ -18,19 +18,20 @@ type slow struct {
 	steady time.Duration  // the same before the first fault began
 	limit  time.Duration  // the allowed increase
 	at     history.Offset // when the request of the slowest answer was sent
-	noise  string         // why the harness itself may be the cause; empty: it is not
-	busy   bool           // the noise is that of a busy machine
+	noise  string         // why the workload may not be the cause; empty: it is
+	busy   bool           // the machine that all nodes share was busy, and may not be in a second run
 }
+
+const (
+	ownNoise  = "it may be the harness's own noise: "
+	busyNoise = "it may come from the busy machine: "
+)
 
 func (s slow) String() string {
 	text := fmt.Sprintf("%s on %s took %s; before the first fault began it was %s, and %s more is allowed",
 		s.what, s.lane, prose.Moment(s.took), prose.Moment(s.steady), prose.Moment(s.limit))
 	if s.noise != "" {
-		from := "be the harness's own noise"
-		if s.busy {
-			from = "come from the busy machine"
-		}
-		text += "; it may " + from + ": " + s.noise
+		text += "; " + s.noise
 	}
 	return text
 }
@@ -51,23 +52,24 @@ func (j *answersWithin) slowAnswers(a *laneWaits) (all []slow) {
 	for i := range a.slots {
 		slot := &a.slots[i]
 		s := slow{lane: a.lane, what: "the slowest answer", took: slot.took, steady: a.steady.sent.Max, limit: limit, at: slot.at}
-		switch allowed, waited := s.steady+limit, j.waited(a.lane, slot.at, slot.at+slot.took); {
-		case slot.took > allowed+waited:
-			why := j.facts.WhyBusy(slot.at, slot.at+slot.took)
-			if !why.Busy {
-				if s.took > worst.took {
-					worst = s
-				}
-				continue
-			}
-			s.noise, s.busy = why.Words, true
-		case slot.took > allowed:
-			s.noise = "the control lane, which leads to no system under test, waited " + prose.Moment(waited) + " longer at that moment"
-		case slot.due > a.steady.due.Max+limit:
-			s.took, s.steady = slot.due, a.steady.due.Max
-			s.noise = "counted from when it was due, and it was sent late"
-		default:
+		if slot.took <= s.steady+limit && slot.due <= a.steady.due.Max+limit {
 			continue
+		}
+		why := j.facts.WhyBusy(slot.at, slot.at+slot.took)
+		s.busy = why.Busy
+		switch allowed, waited := s.steady+limit, j.waited(a.lane, slot.at, slot.at+slot.took); {
+		case slot.took > allowed+waited && s.busy:
+			s.noise = busyNoise + why.Words
+		case slot.took > allowed+waited:
+			if s.took > worst.took {
+				worst = s
+			}
+			continue
+		case slot.took > allowed:
+			s.noise = ownNoise + "the control lane, which leads to no system under test, waited " + prose.Moment(waited) + " longer at that moment"
+		default:
+			s.took, s.steady = slot.due, a.steady.due.Max
+			s.noise = ownNoise + "counted from when it was due, and it was sent late"
 		}
 		if s.took > noisy.took {
 			noisy = s
@@ -101,17 +103,18 @@ func (j *answersWithin) slowPercentiles(a *laneWaits) (all []slow) {
 		if control := j.find(history.LaneControl); control != nil && a != control {
 			waited = max(0, control.of(phase).due.Quantile(percentile)-control.steady.due.Quantile(percentile))
 		}
+		calm := of.calm.Quantile(percentile)
 		switch due := of.due.Quantile(percentile); {
+		case s.took > steady+limit+waited && calm <= steady+limit+waited:
+			s.busy = true
+			s.noise = fmt.Sprintf("%swithout the answers during which a task nearly always waited for a processor of the machine that all nodes share, it took %s",
+				busyNoise, prose.Moment(calm))
 		case s.took > steady+limit+waited:
-			if calm := of.calm.Quantile(percentile); calm <= steady+limit+waited {
-				s.busy = true
-				s.noise = fmt.Sprintf("without the answers during which a task nearly always waited for a processor of the machine that all nodes share, it took %s",
-					prose.Moment(calm))
-			}
 		case s.took > steady+limit:
-			s.noise = "that of the control lane, which leads to no system under test, rose by " + prose.Moment(waited)
+			s.busy = calm <= steady+limit
+			s.noise = ownNoise + "that of the control lane, which leads to no system under test, rose by " + prose.Moment(waited)
 		case due > steadyDue+limit:
-			s.took, s.steady, s.noise = due, steadyDue, "counted from when they were due, and they were sent late"
+			s.took, s.steady, s.noise = due, steadyDue, ownNoise+"counted from when they were due, and they were sent late"
 		default:
 			continue
 		}

@@ -22,11 +22,24 @@ type machine struct {
 // ticks are sums over all processors. Only their ratios are used.
 type ticks struct{ all, idle, stolen uint64 }
 
+const (
+	// promptly is how long reading the counters of the processors may take. A process that is kept from running meanwhile would date them
+	// wrongly: shares of one sample would be those of the next.
+	promptly = 10 * time.Millisecond
+	readings = 5
+)
+
 // readMachine reads the counters below root, which is "/" outside tests.
-func readMachine(root fs.FS, now time.Time) machine {
-	m := machine{at: now, throttled: readThrottled(root)}
-	m.ticks = readTicks(root)
-	m.waits.cpu, m.waits.memory, m.waits.io = readWaits(root, "cpu"), readWaits(root, "memory"), readWaits(root, "io")
+func readMachine(root fs.FS, now func() time.Time) machine {
+	m := machine{throttled: readThrottled(root)}
+	m.waits.memory, m.waits.io = readWaits(root, "memory"), readWaits(root, "io")
+	for range readings {
+		begun := now()
+		m.ticks, m.waits.cpu = readTicks(root), readWaits(root, "cpu")
+		if m.at = now(); m.at.Sub(begun) <= promptly {
+			break
+		}
+	}
 	return m
 }
 

@@ -29,7 +29,7 @@ func Start(of string, now func() history.Offset, keep func(Sample)) (stop func()
 
 func start(root fs.FS, of string, now func() history.Offset, keep func(Sample)) (stop func()) {
 	over := make(chan struct{})
-	e := &sampler{root: root, of: of, now: now, keep: keep, since: now(), pauses: newPauses(), machine: readMachine(root, time.Now())}
+	e := &sampler{root: root, of: of, now: now, keep: keep, since: now(), pauses: newPauses(), machine: readMachine(root, time.Now)}
 	var done sync.WaitGroup
 	done.Go(func() { e.stallMeter.run(over) })
 	done.Go(func() { e.run(over) })
@@ -68,9 +68,9 @@ func (e *sampler) run(over <-chan struct{}) {
 
 // sample is what happened since the previous sample.
 func (e *sampler) sample() Sample {
+	machine := readMachine(e.root, time.Now)
 	s := Sample{At: e.now(), Noise: history.Noise{Of: e.of, Since: e.since, Pause: e.stallMeter.take()}}
 	s.GC, s.Sched = e.pauses.longest()
-	machine := readMachine(e.root, time.Now())
 	machine.since(e.machine, &s.Noise)
 	e.machine, e.since = machine, s.At
 	return s

@@ -58,7 +58,7 @@ func TestMachine(t *testing.T) {
 			}
 			began := time.Unix(1000, 0)
 			var got history.Noise
-			readMachine(then, began.Add(2*time.Second)).since(readMachine(first, began), &got)
+			readMachine(then, at(began.Add(2*time.Second))).since(readMachine(first, at(began)), &got)
 			want := history.Noise{
 				Steal: 0.4, Used: 0.9, Throttled: test.want, // 40 and 90 of 100 ticks, without the guest columns
 				Waits: history.Waits{CPU: 0.75, Memory: 0.01},
@@ -70,13 +70,32 @@ func TestMachine(t *testing.T) {
 	}
 }
 
+// at is a clock that stands still.
+func at(moment time.Time) func() time.Time { return func() time.Time { return moment } }
+
+// A process that is kept from running while it reads the counters reads them again, so that they are of the moment that it notes.
+func TestMachineThatStandsStill(t *testing.T) {
+	for stops, want := range map[int]int{0: 0, 1: 2, 2: 4, 99: 8} {
+		began, calls := time.Unix(1000, 0), 0
+		got := readMachine(files(nil), func() time.Time {
+			if calls++; calls%2 == 0 && calls/2 <= stops {
+				began = began.Add(time.Second)
+			}
+			return began.Add(time.Duration(calls))
+		})
+		if read := calls/2 - 1; 2*read != want || !got.at.Equal(began.Add(time.Duration(calls))) {
+			t.Errorf("stopped %d times, it read the counters %d times more", stops, read)
+		}
+	}
+}
+
 // On a machine that is never idle, all time is used, even if the kernel takes back some in which it waited for input or output.
 func TestMachineThatIsNeverIdle(t *testing.T) {
-	at := func(stat string, second int64) machine {
-		return readMachine(files(map[string]string{"proc/stat": stat}), time.Unix(second, 0))
+	read := func(stat string, second int64) machine {
+		return readMachine(files(map[string]string{"proc/stat": stat}), at(time.Unix(second, 0)))
 	}
 	var got history.Noise
-	at("cpu  200 0 0 700 15 0 0 0 0 0\n", 2).since(at("cpu  100 0 0 700 20 0 0 0 0 0\n", 1), &got)
+	read("cpu  200 0 0 700 15 0 0 0 0 0\n", 2).since(read("cpu  100 0 0 700 20 0 0 0 0 0\n", 1), &got)
 	if got.Used != 1 {
 		t.Errorf("%v of the time was used", got.Used)
 	}
@@ -92,7 +111,7 @@ func TestMachineThatDoesNotTell(t *testing.T) {
 		}),
 	} {
 		var got history.Noise
-		readMachine(root, time.Unix(2, 0)).since(readMachine(root, time.Unix(1, 0)), &got)
+		readMachine(root, at(time.Unix(2, 0))).since(readMachine(root, at(time.Unix(1, 0))), &got)
 		if diff := cmp.Diff(history.Noise{}, got); diff != "" {
 			t.Errorf("%s: noise (-want +got):\n%s", name, diff)
 		}

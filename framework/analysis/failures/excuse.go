@@ -12,12 +12,12 @@ import (
 )
 
 // Excused are failures that the harness's noise, or a busy machine, explains as well as the system under test does:
-//   - requests that timed out while the machine that all nodes share was busy, while their load worker was paused, or while the control lane
-//     failed, too;
-//   - all failures while a node was lost on a machine without enough processor time;
-//   - failures that such a node caused, or a proxy on such a machine.
+//   - requests that timed out while the machine that all nodes share was busy;
+//   - failures that a node caused which was lost on a machine without enough processor time, or a proxy on such a machine;
+//   - requests that timed out while their load worker was paused, or while the control lane failed, too;
+//   - all failures while such a node was lost.
 //
-// Only the last may be failures that the record attributes to the system.
+// The record may attribute the first two to the system, and not the others.
 type Excused struct {
 	Total uint64
 	busy  uint64 // those that a busy machine explains
@@ -58,9 +58,14 @@ func (x *Excused) AddAll(others Excused) {
 	}
 }
 
+const busyUntilTheyEnded = "nearly all the time until they ended, a task waited for a processor of the machine that all nodes share"
+
 // Excuse is why failures may be the harness's own noise, or that of a busy machine; the zero Reason: they are not.
 func Excuse(f *evidence.Run, kind attribution.FailureGroup, at history.Offset, a attribution.Attribution, noisy map[history.Offset]bool) evidence.Reason {
-	if a.OfSystem() {
+	switch {
+	case a.OfSystem() && kind.Busy:
+		return evidence.Reason{Words: busyUntilTheyEnded, Busy: true}
+	case a.OfSystem():
 		return excuseCause(f, at, a)
 	}
 	return ExcuseUnknown(f, kind, at, noisy)
@@ -78,7 +83,7 @@ func ExcuseUnknown(f *evidence.Run, kind attribution.FailureGroup, at history.Of
 	case kind.Noisy:
 		return evidence.Reason{Words: pause(f, kind, at), Busy: kind.Busy}
 	case kind.Busy:
-		return evidence.Reason{Words: "nearly all the time until they ended, a task waited for a processor of the machine that all nodes share", Busy: true}
+		return evidence.Reason{Words: busyUntilTheyEnded, Busy: true}
 	}
 	for second := at / evidence.LoadWindow; second <= at/evidence.LoadWindow+history.Offset(kind.Lasted); second++ {
 		if noisy[second] {
@@ -120,7 +125,7 @@ func ExcuseProxies(f *evidence.Run, at history.Offset, among []attribution.PodOn
 			}
 		}
 	}
-	if !since.OK || at-since.At > attribution.ProxyLagAtMost {
+	if !since.OK {
 		return evidence.Reason{}
 	}
 	why := f.WhyBusy(since.At, at)
