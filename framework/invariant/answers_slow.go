@@ -68,7 +68,7 @@ func (j *answersWithin) slowAnswers(a *laneWaits) (all []slow) {
 		case slot.took > allowed:
 			s.noise = ownNoise + "the control lane, which leads to no system under test, waited " + prose.Moment(waited) + " longer at that moment"
 		default:
-			s.took, s.steady = slot.due, a.steady.due.Max
+			s.took, s.steady, s.busy = slot.due, a.steady.due.Max, false
 			s.noise = ownNoise + "counted from when it was due, and it was sent late"
 		}
 		if s.took > noisy.took {

@@ -101,6 +101,7 @@ func (j *fewFailedRequests) End(missing verdict.Missing) verdict.Verdict {
 	}
 	switch failed := j.failures.Total; {
 	case c.blamed.Total > allowed:
+		c.noise.RunAgain(&v)
 		v = c.blamed.Violate(v, j.tally, c.lanes, c.noise.Doubt(c.missing, failed))
 		v.Seen += fmt.Sprintf("; no more than %d may fail", allowed)
 		return v

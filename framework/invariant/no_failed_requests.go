@@ -63,11 +63,11 @@ func (j *noFailedRequests) End(missing verdict.Missing) verdict.Verdict {
 	}
 	v, c := j.count(disrupted, missing)
 	v.AtMost("failed", 0)
+	c.noise.RunAgain(&v)
 	switch {
 	case c.blamed.Total > 0:
 		return c.blamed.Violate(v, j.tally, c.lanes, c.noise.Doubt(c.missing, j.failures.Total))
 	case c.noise.Total > 0:
-		c.noise.RunAgain(&v)
 		return v.Unknown(c.noise.Doubt(c.missing, c.noise.Total))
 	}
 	parts := make([]string, len(c.lanes))

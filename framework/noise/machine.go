@@ -13,7 +13,7 @@ import (
 
 // machine holds cumulative counters of the kernel. Counters that the kernel does not provide stay zero.
 type machine struct {
-	at        time.Time
+	at        history.Offset // when they were read
 	ticks     ticks
 	throttled time.Duration
 	waits     struct{ cpu, memory, io time.Duration }
@@ -30,13 +30,13 @@ const (
 )
 
 // readMachine reads the counters below root, which is "/" outside tests.
-func readMachine(root fs.FS, now func() time.Time) machine {
+func readMachine(root fs.FS, now func() history.Offset) machine {
 	m := machine{throttled: readThrottled(root)}
 	m.waits.memory, m.waits.io = readWaits(root, "memory"), readWaits(root, "io")
 	for range readings {
 		begun := now()
 		m.ticks, m.waits.cpu = readTicks(root), readWaits(root, "cpu")
-		if m.at = now(); m.at.Sub(begun) <= promptly {
+		if m.at = now(); m.at-begun <= promptly {
 			break
 		}
 	}
@@ -52,7 +52,7 @@ func (m machine) since(before machine, n *history.Noise) {
 		n.Used = share(all-max(0, float64(m.ticks.idle)-float64(before.ticks.idle)), all)
 	}
 	n.Throttled = max(0, m.throttled-before.throttled)
-	passed := float64(m.at.Sub(before.at))
+	passed := float64(m.at - before.at)
 	n.Waits = history.Waits{
 		CPU:    share(float64(m.waits.cpu-before.waits.cpu), passed),
 		Memory: share(float64(m.waits.memory-before.waits.memory), passed),

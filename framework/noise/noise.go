@@ -29,7 +29,7 @@ func Start(of string, now func() history.Offset, keep func(Sample)) (stop func()
 
 func start(root fs.FS, of string, now func() history.Offset, keep func(Sample)) (stop func()) {
 	over := make(chan struct{})
-	e := &sampler{root: root, of: of, now: now, keep: keep, since: now(), pauses: newPauses(), machine: readMachine(root, time.Now)}
+	e := &sampler{root: root, of: of, now: now, keep: keep, pauses: newPauses(), machine: readMachine(root, now)}
 	var done sync.WaitGroup
 	done.Go(func() { e.stallMeter.run(over) })
 	done.Go(func() { e.run(over) })
@@ -46,7 +46,6 @@ type sampler struct {
 	now  func() history.Offset
 	keep func(Sample)
 
-	since      history.Offset
 	stallMeter stallMeter
 	pauses     *pauses
 	machine    machine
@@ -68,10 +67,10 @@ func (e *sampler) run(over <-chan struct{}) {
 
 // sample is what happened since the previous sample.
 func (e *sampler) sample() Sample {
-	machine := readMachine(e.root, time.Now)
-	s := Sample{At: e.now(), Noise: history.Noise{Of: e.of, Since: e.since, Pause: e.stallMeter.take()}}
+	machine := readMachine(e.root, e.now)
+	s := Sample{At: machine.at, Noise: history.Noise{Of: e.of, Since: e.machine.at, Pause: e.stallMeter.take()}}
 	s.GC, s.Sched = e.pauses.longest()
 	machine.since(e.machine, &s.Noise)
-	e.machine, e.since = machine, s.At
+	e.machine = machine
 	return s
 }

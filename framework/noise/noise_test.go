@@ -2,6 +2,8 @@ package noise
 
 import (
 	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"runtime"
@@ -56,9 +58,8 @@ func TestMachine(t *testing.T) {
 				first[test.stat] = &fstest.MapFile{Data: []byte(test.before)}
 				then[test.stat] = &fstest.MapFile{Data: []byte(test.after)}
 			}
-			began := time.Unix(1000, 0)
 			var got history.Noise
-			readMachine(then, at(began.Add(2*time.Second))).since(readMachine(first, at(began)), &got)
+			readMachine(then, at(2*time.Second)).since(readMachine(first, at(0)), &got)
 			want := history.Noise{
 				Steal: 0.4, Used: 0.9, Throttled: test.want, // 40 and 90 of 100 ticks, without the guest columns
 				Waits: history.Waits{CPU: 0.75, Memory: 0.01},
@@ -71,28 +72,41 @@ func TestMachine(t *testing.T) {
 }
 
 // at is a clock that stands still.
-func at(moment time.Time) func() time.Time { return func() time.Time { return moment } }
+func at(moment history.Offset) func() history.Offset { return func() history.Offset { return moment } }
+
+// counting is a machine whose processors tick once whenever their counters are read.
+type counting struct{ ticks int }
+
+func (c *counting) Open(name string) (fs.File, error) {
+	stat := fstest.MapFS{}
+	if name == "proc/stat" {
+		c.ticks++
+		stat[name] = &fstest.MapFile{Data: fmt.Appendf(nil, "cpu  %d 0 0 0 0 0 0 0 0 0\n", c.ticks)}
+	}
+	return stat.Open(name)
+}
 
 // A process that is kept from running while it reads the counters reads them again, so that they are of the moment that it notes.
 func TestMachineThatStandsStill(t *testing.T) {
-	for stops, want := range map[int]int{0: 0, 1: 2, 2: 4, 99: 8} {
-		began, calls := time.Unix(1000, 0), 0
-		got := readMachine(files(nil), func() time.Time {
+	for stops, want := range map[int]uint64{0: 1, 1: 2, 2: 3, 99: readings} {
+		var clock history.Offset
+		calls := 0
+		got := readMachine(&counting{}, func() history.Offset {
 			if calls++; calls%2 == 0 && calls/2 <= stops {
-				began = began.Add(time.Second)
+				clock += time.Second
 			}
-			return began.Add(time.Duration(calls))
+			return clock
 		})
-		if read := calls/2 - 1; 2*read != want || !got.at.Equal(began.Add(time.Duration(calls))) {
-			t.Errorf("stopped %d times, it read the counters %d times more", stops, read)
+		if got.ticks.all != want || got.at != clock {
+			t.Errorf("stopped %d times, it has reading %d, of %s; want %d, of %s", stops, got.ticks.all, got.at, want, clock)
 		}
 	}
 }
 
 // On a machine that is never idle, all time is used, even if the kernel takes back some in which it waited for input or output.
 func TestMachineThatIsNeverIdle(t *testing.T) {
-	read := func(stat string, second int64) machine {
-		return readMachine(files(map[string]string{"proc/stat": stat}), at(time.Unix(second, 0)))
+	read := func(stat string, second history.Offset) machine {
+		return readMachine(files(map[string]string{"proc/stat": stat}), at(second*time.Second))
 	}
 	var got history.Noise
 	read("cpu  200 0 0 700 15 0 0 0 0 0\n", 2).since(read("cpu  100 0 0 700 20 0 0 0 0 0\n", 1), &got)
@@ -111,7 +125,7 @@ func TestMachineThatDoesNotTell(t *testing.T) {
 		}),
 	} {
 		var got history.Noise
-		readMachine(root, at(time.Unix(2, 0))).since(readMachine(root, at(time.Unix(1, 0))), &got)
+		readMachine(root, at(2*time.Second)).since(readMachine(root, at(time.Second)), &got)
 		if diff := cmp.Diff(history.Noise{}, got); diff != "" {
 			t.Errorf("%s: noise (-want +got):\n%s", name, diff)
 		}

@@ -13,8 +13,8 @@ import (
 const (
 	// ProxyLag is how long after a change of an EndpointSlice a proxy may still use the old endpoints, on a usual machine.
 	ProxyLag = evidence.PropagationSlack
-	// proxyLagAtMost is ProxyLag on a machine without enough processor time. It explains only what nothing else explains.
-	proxyLagAtMost = 10 * time.Second
+	// ProxyLagAtMost is ProxyLag on a machine without enough processor time. It explains only what nothing else explains.
+	ProxyLagAtMost = 10 * time.Second
 	// lateStart is the longest time from a pod's first ready endpoint to its first connection, if the pod listens.
 	lateStart = 1500 * time.Millisecond
 	// dropsWithin is the time after SIGTERM within which a server that drops requests in flight does so. The sample backend waits
@@ -209,7 +209,7 @@ func (s *Timelines) unknownPod(kind FailureGroup, at history.Offset) Attribution
 	for _, try := range []struct {
 		lag        time.Duration
 		suspectAll bool
-	}{{ProxyLag, false}, {proxyLagAtMost, false}, {ProxyLag, true}} {
+	}{{ProxyLag, false}, {ProxyLagAtMost, false}, {ProxyLag, true}} {
 		if found, ok := s.choose(kind, at, s.look(services, at, try.lag, try.suspectAll)); ok {
 			return found
 		}

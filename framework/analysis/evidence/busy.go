@@ -34,8 +34,8 @@ type Reason struct {
 // None reports whether there is no reason.
 func (r Reason) None() bool { return r == Reason{} }
 
-// Busy reports whether, nearly all the time, some task waited for a processor of the machine that all nodes share, and no processor was
-// idle. Then nodes may have waited, too, and what was late tells nothing of the workload. A time of less than three seconds is judged with
+// Busy reports whether, nearly all the time, some task waited for a processor of the machine that all nodes share, and its processors were
+// used. Then nodes may have waited, too, and what was late tells nothing of the workload. A time of less than three seconds is judged with
 // the time before it. The load workers measure it, because they are on that machine. Where nodes have machines of their own, it is not known.
 //
 // Source: https://docs.kernel.org/accounting/psi.html

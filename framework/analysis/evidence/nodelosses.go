@@ -14,7 +14,7 @@ import (
 type Unasked struct {
 	timeline.NodeLoss
 	Starved Reason         // why the machine lacked it
-	since   history.Offset // from when on the node may have been gone
+	since   history.Offset // from when on the loss explains failures
 }
 
 // Why is the reason that the loss gives for what failed.
@@ -31,9 +31,11 @@ func (f *Run) unaskedLoss(loss timeline.NodeLoss) (u Unasked, ok bool) {
 	if grace > 0 {
 		u.Starved = f.WhyBusy(u.since, loss.At)
 	}
-	if e := f.WorstPause(u.since-restless, loss.At); e != nil && !u.Starved.Busy {
-		u.Starved.Words = DescribeNoise(e)
+	if e := f.WorstPause(u.since-restless, loss.At); e != nil {
 		u.since -= restless
+		if !u.Starved.Busy {
+			u.Starved.Words = DescribeNoise(e)
+		}
 	}
 	return u, !u.Starved.None() && !f.asked(loss)
 }

@@ -13,9 +13,9 @@ import (
 
 // Excused are failures that the harness's noise, or a busy machine, explains as well as the system under test does:
 //   - requests that timed out while the machine that all nodes share was busy;
-//   - failures that a node caused which was lost on a machine without enough processor time, or a proxy on such a machine;
+//   - failures that a lost node or a late proxy caused, if the machine lacked processor time;
 //   - requests that timed out while their load worker was paused, or while the control lane failed, too;
-//   - all failures while such a node was lost.
+//   - all failures while a node was lost, if the machine lacked processor time.
 //
 // The record may attribute the first two to the system, and not the others.
 type Excused struct {
@@ -125,7 +125,7 @@ func ExcuseProxies(f *evidence.Run, at history.Offset, among []attribution.PodOn
 			}
 		}
 	}
-	if !since.OK {
+	if !since.OK || at-since.At > attribution.ProxyLagAtMost {
 		return evidence.Reason{}
 	}
 	why := f.WhyBusy(since.At, at)
