@@ -99,14 +99,15 @@ func (j *fewFailedRequests) End(missing verdict.Missing) verdict.Verdict {
 	if allowed >= all {
 		c.missing.Add("the promise lets %s fail, and only %d were sent, so that nothing could have broken it", prose.Count(allowed, "request"), all)
 	}
+	if j.failures.Total > allowed { // otherwise it does not matter what explains them
+		c.noise.RunAgain(&v)
+	}
 	switch failed := j.failures.Total; {
 	case c.blamed.Total > allowed:
-		c.noise.RunAgain(&v)
 		v = c.blamed.Violate(v, j.tally, c.lanes, c.noise.Doubt(c.missing, failed))
 		v.Seen += fmt.Sprintf("; no more than %d may fail", allowed)
 		return v
 	case failed > allowed:
-		c.noise.RunAgain(&v)
 		return v.Unknown(c.noise.Doubt(c.missing, failed))
 	case failed > 0:
 		causes := j.failures.Attributed()

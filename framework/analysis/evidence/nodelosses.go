@@ -40,8 +40,8 @@ func (f *Run) unaskedLoss(loss timeline.NodeLoss) (u Unasked, ok bool) {
 	return u, !u.Starved.None() && !f.asked(loss)
 }
 
-// UnexplainedLoss finds an unasked loss of a node that was not back by from. Name empty means any node; like restricts the losses. Nil
-// means that there is none.
+// UnexplainedLoss finds an unasked loss of a node that was not back by from. Name empty means any node; like restricts the losses. It is nil
+// if no node was lost so.
 func (f *Run) UnexplainedLoss(name string, from, to history.Offset, like func(*timeline.NodeLoss) bool) *Unasked {
 	for i := range f.Noise.unasked {
 		loss := &f.Noise.unasked[i]
