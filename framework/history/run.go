@@ -3,6 +3,9 @@ package history
 import (
 	"encoding/json"
 	"iter"
+	"net"
+	"net/url"
+	"strings"
 	"time"
 )
 
@@ -140,6 +143,31 @@ func (r Run) Fronts() map[Lane]*Front {
 		}
 	}
 	return fronts
+}
+
+// Service is the name of the Service that the lane's URL names, as its clients in the cluster do, such as http://web.shop/; empty: it names
+// none, or what the lane passes on its way says more.
+func (l LanePlan) Service() string {
+	u, err := url.Parse(l.Target)
+	if err != nil || l.Front != nil || net.ParseIP(u.Hostname()) != nil {
+		return ""
+	}
+	name, _, _ := strings.Cut(u.Hostname(), ".")
+	return name
+}
+
+// Services are the Services that the URLs of the planned lanes name; lanes whose URL names none are left out. A name may be that of no Service.
+func (r Run) Services() map[Lane]string {
+	services := make(map[Lane]string)
+	if r.Header.Plan == nil {
+		return services
+	}
+	for _, l := range r.Header.Plan.Lanes {
+		if name := l.Service(); name != "" {
+			services[l.Lane] = name
+		}
+	}
+	return services
 }
 
 // Gaps lists the events with a Gap that overlaps [from, to). A gap lasts from its Since until the event's T.
