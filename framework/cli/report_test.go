@@ -46,7 +46,7 @@ func TestTheEndOfARun(t *testing.T) {
 		},
 		{
 			[]*historytest.Builder{still(t, "chaos/a"), mutant(still(t, "mutants/c"))}, exit.Violated,
-			"1 scenario held, 0 violated, 0 unknown; 0 of 1 mutants caught; mutants/c: its twin was not run",
+			"1 scenario held, 0 violated, 0 unknown; 0 of 1 mutants caught, 1 missed; mutants/c: its twin was not run",
 		},
 		{
 			[]*historytest.Builder{broken(t, "chaos/a"), still(t, "chaos/b").Incomplete("killed")}, exit.Violated,
@@ -54,7 +54,7 @@ func TestTheEndOfARun(t *testing.T) {
 		},
 		{
 			[]*historytest.Builder{still(t, "chaos/a"), mutant(still(t, "mutants/c").Incomplete("killed"))}, exit.Unknown,
-			"1 scenario held, 0 violated, 0 unknown; 0 of 1 mutants caught",
+			"1 scenario held, 0 violated, 0 unknown; 0 of 1 mutants caught, 1 unknown",
 		},
 	} {
 		dir, file := storeRun(t, test.records...)

@@ -228,7 +228,7 @@ func TestRunIsAProcess(t *testing.T) {
 			args: "run --provider hamlet --seed 5", code: exit.Unknown,
 			out: []string{
 				"[1/2] chaos/one: one holds (about 45s)\n  provision 0s\n  provision 0s: Starting control-plane\n", "  UNKNOWN in ",
-				"[2/2] mutants/three: without sense", "\n0 scenarios held, 0 violated, 1 unknown; 0 of 1 mutants caught\n", "deleted a cluster",
+				"[2/2] mutants/three: without sense", "\n0 scenarios held, 0 violated, 1 unknown; 0 of 1 mutants caught, 1 unknown\n", "deleted a cluster",
 			},
 			err:     "holdfast: unknown: evidence is missing",
 			results: []string{"chaos/one unknown", "mutants/three unknown"},

@@ -29,7 +29,7 @@ func TestSelftestIsAProcess(t *testing.T) {
 			args: "selftest --runs 2 --provider hamlet --seed 5", code: exit.Unknown,
 			out: []string{
 				": 2 rounds of 2 scenarios, about 3m0s\n", "[1/4] chaos/one", "[4/4] chaos/one",
-				"\nround 1 of 2: 0 scenarios held, 0 violated, 1 unknown; 0 of 1 mutants caught\n" +
+				"\nround 1 of 2: 0 scenarios held, 0 violated, 1 unknown; 0 of 1 mutants caught, 1 unknown\n" +
 					"so far: 0 of 0 broken workloads caught (nothing is known), 0 false alarms in 0 good runs (nothing is known), 2 Unknown, 0 not judged\n",
 				"\nabout 0s left\n", "4 Unknown",
 			},

@@ -22,9 +22,12 @@ func (v Verdict) Unknown(d Missing) Verdict {
 // NotTested is v of a recording in which nothing happened that the promise is about, although nothing is missing.
 func (v Verdict) NotTested(why string) Verdict {
 	v = v.Unknown(Missing{why})
-	v.Untested, v.Seen = true, "not tested: "+why
+	v.Untested, v.Seen = true, NotTestedWords+why
 	return v
 }
+
+// NotTestedWords begin what was seen of a promise that was not tested.
+const NotTestedWords = "not tested: "
 
 // Held is v as Held, or as Unknown if evidence is missing.
 func (v Verdict) Held(d Missing, seen string, args ...any) Verdict {

@@ -31,7 +31,7 @@ func WriteJudgement(out io.Writer, found stored.Judgement) {
 			writeVerdict(out, caughtWord(*s.Caught), s.Caught.Promise, s.Caught.Seen)
 		}
 		for _, v := range s.Verdicts {
-			writeVerdict(out, string(v.Outcome), v.Promise, v.Seen)
+			writePromise(out, v)
 		}
 	}
 	writeCauses(out, &found.Causes)
@@ -49,18 +49,31 @@ func WriteRecorded(out io.Writer, f runfolder.File) {
 			if json.Unmarshal(raw, &v) != nil {
 				continue
 			}
-			word := string(v.Outcome)
-			if v.Untested {
-				word = "not tested"
-			}
-			writeVerdict(out, word, v.Promise, v.Seen)
+			writePromise(out, v)
 		}
 	}
 }
 
+// width is that of the word before each text.
+const width = len("not supported")
+
+// writePromise prints a promise with its verdict and what was seen. One that was not tested takes one line, because there may be many and nothing
+// was found of them: its reason is there if it fits. All of it is in the report.
+func writePromise(out io.Writer, v verdict.Verdict) {
+	if !v.Untested {
+		writeVerdict(out, string(v.Outcome), v.Promise, v.Seen)
+		return
+	}
+	const room = columns - width - 3
+	line := v.Promise + ": " + strings.TrimPrefix(v.Seen, verdict.NotTestedWords)
+	if text.StringWidth(line) > room {
+		line = text.Snip(v.Promise, room, " ...")
+	}
+	writeVerdict(out, "not tested", line)
+}
+
 // writeVerdict prints a word, and texts beside it, each wrapped on lines of its own.
 func writeVerdict(out io.Writer, word string, texts ...string) {
-	const width = len("not supported")
 	for _, one := range texts {
 		for line := range strings.SplitSeq(text.WrapSoft(one, columns-width-3), "\n") {
 			_, _ = fmt.Fprintf(out, "  %-*s %s\n", width, word, strings.TrimRight(line, " "))

@@ -25,9 +25,9 @@ func mutantsOf(f runfolder.File) (c mutantCounts) {
 		}
 		caught := s.Outcome == string(verdict.Held) && !escaped(s)
 		if s.Mutant.ByChance {
-			c.byChance.count(caught)
+			c.byChance.count(s, caught)
 		} else {
-			c.demanded.count(caught)
+			c.demanded.count(s, caught)
 		}
 		if caught && s.Mutant.Trap {
 			c.trapped++
@@ -46,21 +46,37 @@ func escaped(s runfolder.ScenarioResult) bool {
 	return len(s.Caught) > 0 && json.Unmarshal(s.Caught, &caught) == nil && caught.Escaped()
 }
 
-// share counts caught mutants.
-type share struct{ caught, of int }
+// share counts mutants by what was found. Those that may escape, and did, are in none but of.
+type share struct{ caught, missed, unknown, of int }
 
-func (s *share) count(caught bool) {
+func (s *share) count(mutant runfolder.ScenarioResult, caught bool) {
 	s.of++
-	if caught {
+	switch {
+	case caught:
 		s.caught++
+	case mutant.Outcome == string(verdict.Violated):
+		s.missed++
+	case mutant.Outcome != string(verdict.Held):
+		s.unknown++
 	}
+}
+
+// others counts the mutants that were missed, and those that are Unknown; empty: none.
+func (s share) others() (text string) {
+	if s.missed > 0 {
+		text += fmt.Sprintf(", %d missed", s.missed)
+	}
+	if s.unknown > 0 {
+		text += fmt.Sprintf(", %d unknown", s.unknown)
+	}
+	return text
 }
 
 // String is the part about mutants of a run's last line.
 func (c mutantCounts) String() string {
-	text := fmt.Sprintf("%d of %d mutants caught", c.demanded.caught, c.demanded.of)
+	text := fmt.Sprintf("%d of %d mutants caught%s", c.demanded.caught, c.demanded.of, c.demanded.others())
 	if c.byChance.of > 0 {
-		text += fmt.Sprintf(", and %d of %d that are caught by chance", c.byChance.caught, c.byChance.of)
+		text += fmt.Sprintf(", and %d of %d that are caught by chance%s", c.byChance.caught, c.byChance.of, c.byChance.others())
 	}
 	if c.trapped > 0 {
 		text += fmt.Sprintf(" (%d by a trap: %s)", c.trapped, history.TrapWords)

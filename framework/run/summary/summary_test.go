@@ -3,10 +3,13 @@ package summary_test
 import (
 	"bytes"
 	"encoding/json"
+	"strings"
 	"testing"
 
+	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/run/summary"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 // The summary names unsupported scenarios and does not count them.
@@ -28,8 +31,63 @@ func TestRecordedPromisesArePrinted(t *testing.T) {
 		json.RawMessage(`{"promise": "no node is lost", "outcome": "unknown", "untested": true, "seen": "not tested: no node was lost"}`),
 	}}}})
 	const want = "  held          no request fails\n                0 of 120 failed\n" +
-		"  not tested    no node is lost\n                not tested: no node was lost\n"
+		"  not tested    no node is lost: no node was lost\n"
 	if out.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", &out, want)
+	}
+}
+
+// What was not tested takes one line, however long its promise and its reason are; what was tested is printed whole.
+func TestAPromiseThatWasNotTestedTakesOneLine(t *testing.T) {
+	reason := strings.Repeat("nothing that requests reach was disturbed ", 3)
+	promise := "failures end within 12s after each disturbance of the workload, on each lane, and no later"
+	for _, promise := range []string{promise, promise + " than the slowest of them, " + promise} {
+		raw := func(v verdict.Verdict) []json.RawMessage {
+			v.Promise = promise
+			written, err := v.Written()
+			if err != nil {
+				t.Fatal(err)
+			}
+			return []json.RawMessage{written}
+		}
+		lines := func(v verdict.Verdict) int {
+			var out bytes.Buffer
+			summary.WriteRecorded(&out, runfolder.File{Scenarios: []runfolder.ScenarioResult{{Name: "record/shop", Verdicts: raw(v)}}})
+			if !strings.Contains(out.String(), promise[:50]) {
+				t.Errorf("the promise is not named:\n%s", &out)
+			}
+			return strings.Count(out.String(), "\n")
+		}
+		if got := lines(verdict.Verdict{}.NotTested(reason)); got != 1 {
+			t.Errorf("it takes %d lines", got)
+		}
+		if got := lines(verdict.Verdict{}.Unknown(verdict.Missing{reason})); got < 3 {
+			t.Errorf("an Unknown that was tested takes %d lines only", got)
+		}
+	}
+}
+
+// Each scenario is in exactly one number of the last line.
+func TestTheSummaryAddsUp(t *testing.T) {
+	mutant, byChance := &history.Mutant{Twin: "chaos/a"}, &history.Mutant{Twin: "chaos/a", ByChance: true}
+	escaped := json.RawMessage(`{"outcome": "held", "numbers": {"caught": 0}}`)
+	all := []runfolder.ScenarioResult{
+		{Name: "chaos/a", Outcome: "held"}, {Name: "chaos/b", Outcome: "unknown"}, {Name: "chaos/c", Error: "no engine"},
+		{Name: "mutants/a", Mutant: mutant, Outcome: "held"}, {Name: "mutants/b", Mutant: mutant, Outcome: "unknown"},
+		{Name: "mutants/c", Mutant: mutant, Outcome: "violated"}, {Name: "mutants/d", Mutant: mutant, Error: "no engine"},
+		{Name: "mutants/e", Mutant: byChance, Outcome: "unknown"}, {Name: "mutants/f", Mutant: byChance, Outcome: "held", Caught: escaped},
+		{Name: "mutants/g", Mutant: byChance, Outcome: "held"},
+	}
+	for _, test := range []struct {
+		of   []runfolder.ScenarioResult
+		want string
+	}{
+		{all, "1 scenario held, 0 violated, 1 unknown, harness failed in 2; 1 of 3 mutants caught, 1 missed, 1 unknown, and 1 of 3 that are caught by chance, 1 unknown"},
+		{[]runfolder.ScenarioResult{all[0], all[3], all[4]}, "1 scenario held, 0 violated, 0 unknown; 1 of 2 mutants caught, 1 unknown"},
+		{[]runfolder.ScenarioResult{all[0], all[3]}, "1 scenario held, 0 violated, 0 unknown; 1 of 1 mutants caught"},
+	} {
+		if got := summary.Of(runfolder.File{Scenarios: test.of}); got != test.want {
+			t.Errorf("got  %s\nwant %s", got, test.want)
+		}
 	}
 }
