@@ -61,6 +61,7 @@ type Hold struct {
 
 	mu      sync.Mutex
 	who     Holder
+	inForce bool                  // a fault is: the API server may be away because of it
 	renewed time.Time             // when the Lease was last written
 	lease   *coordinationv1.Lease // as last written by this process
 
@@ -68,7 +69,7 @@ type Hold struct {
 	soon chan struct{}   // requests a renewal without waiting for it
 	stop context.CancelFunc
 	over chan struct{} // closed when renewals have stopped
-	lost chan struct{} // closed when another process has taken the Lease
+	lost chan struct{} // closed when the cluster is lost: see Lost
 	why  error         // set before lost is closed
 }
 
@@ -86,13 +87,13 @@ func Take(ctx context.Context, client kubernetes.Interface, run, command string,
 			return nil, err
 		}
 		asked := time.Now()
-		if h.lease, err = h.put(ctx, l, was); err == nil {
-			h.renewed = asked
+		now, err := h.put(ctx, l, was)
+		if err == nil {
 			if was != nil && o.Found != nil {
 				dead, _ := holderOf(was) // look has parsed it without an error
 				o.Found(dead.Holder)
 			}
-			return h, h.begin(ctx)
+			return h.begin(ctx, now, asked)
 		}
 		if !outrun(err) { // the Lease may be ours anyway, if only the answer was lost
 			return nil, errors.Join(fmt.Errorf("take cluster %s: %w", o.Cluster, err), h.delete(context.WithoutCancel(ctx)))
@@ -116,17 +117,18 @@ func (h *Hold) put(ctx context.Context, l, was *coordinationv1.Lease) (*coordina
 	return put(ctx, h.client, l, was)
 }
 
-// begin starts renewing the Lease. Renewals continue after the context of Take has ended.
-func (h *Hold) begin(ctx context.Context) error {
+// begin starts renewing the Lease that was written. Renewals continue after the context of Take has ended. With an error nothing is held.
+func (h *Hold) begin(ctx context.Context, written *coordinationv1.Lease, asked time.Time) (*Hold, error) {
+	h.lease, h.renewed = written, asked
 	if err := writeCopy(h.options.Copy, h.who); err != nil {
-		return errors.Join(err, h.delete(ctx))
+		return nil, errors.Join(err, h.delete(ctx))
 	}
 	ctx, h.stop = context.WithCancel(context.WithoutCancel(ctx))
 	go func() {
 		defer close(h.over)
 		h.keep(ctx)
 	}()
-	return nil
+	return h, nil
 }
 
 // Check returns an error if another process uses the cluster, or has left the cluster changed: see Take. It returns nil if the
@@ -182,7 +184,8 @@ func look(ctx context.Context, client kubernetes.Interface, o Options) (*coordin
 	return l, nil
 }
 
-// Lost is closed when another process has taken the cluster. Err then names that process.
+// Lost is closed when another process has taken the cluster, or may take it, because the Lease could not be written for as long as Silence while no fault
+// was in force. Err then says which.
 func (h *Hold) Lost() <-chan struct{} {
 	if h == nil {
 		return nil
@@ -190,7 +193,7 @@ func (h *Hold) Lost() <-chan struct{} {
 	return h.lost
 }
 
-// Err names the process that has taken the cluster. It is valid once Lost is closed.
+// Err says why the cluster is lost. It is valid once Lost is closed.
 func (h *Hold) Err() error {
 	if h == nil {
 		return nil
@@ -204,11 +207,18 @@ func (h *Hold) Mark(ctx context.Context, fault string) error {
 	if h == nil {
 		return nil
 	}
-	h.set(func(who *Holder) { who.Fault = fault })
-	return poll.Until(ctx, "the Lease of cluster "+h.options.Cluster+" to record the fault "+fault, markLimit, func(ctx context.Context) (bool, string, error) {
+	before := ""
+	h.set(func(who *Holder) { before, who.Fault = who.Fault, fault })
+	err := poll.Until(ctx, "the Lease of cluster "+h.options.Cluster+" to record the fault "+fault, markLimit, func(ctx context.Context) (bool, string, error) {
 		err := h.renewNow(ctx)
 		return err == nil, "", err
 	})
+	if err != nil { // the caller injects nothing
+		h.set(func(who *Holder) { who.Fault = before })
+		return err
+	}
+	h.set(func(*Holder) { h.inForce = true })
+	return nil
 }
 
 // Unmark records that every fault was reverted. It does not wait until the record is written.
@@ -216,7 +226,7 @@ func (h *Hold) Unmark() {
 	if h == nil {
 		return
 	}
-	h.set(func(who *Holder) { who.Fault = "" })
+	h.set(func(who *Holder) { who.Fault, h.inForce = "", false })
 	select {
 	case h.soon <- struct{}{}:
 	default: // a renewal is already pending and will write it
@@ -264,10 +274,9 @@ func (h *Hold) Release(ctx context.Context) error {
 		return nil
 	}
 	h.end()
-	select {
-	case <-h.lost:
+	var taken *takenError
+	if errors.As(h.why, &taken) {
 		return nil
-	default:
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), giveLimit)
 	defer cancel()

@@ -118,12 +118,15 @@ func TestOneOfManyGetsIt(t *testing.T) {
 	}
 }
 
-// A live run keeps its hold, however old its Lease is: a fault may make the API server unreachable for longer than the Lease
-// lasts.
-func TestAnAPIServerThatIsAwayEndsNoRun(t *testing.T) {
+// A live run keeps its hold while a fault is in force, however old its Lease is: the fault may make the API server unreachable for longer than the
+// Lease lasts.
+func TestAnAPIServerThatAFaultTakesAwayEndsNoRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, client := newServer()
 		h := mustTake(t, client, "run 1", demo)
+		if err := h.Mark(t.Context(), "kube-apiserver away"); err != nil {
+			t.Fatal(err)
+		}
 		writes := s.written()
 		s.goAway(true)
 		time.Sleep(10 * Silence)
@@ -139,10 +142,158 @@ func TestAnAPIServerThatIsAwayEndsNoRun(t *testing.T) {
 		if s.written() <= writes {
 			t.Error("the Lease was not renewed again")
 		}
+		h.Unmark()
+		s.goAway(true)
+		time.Sleep(Silence - renewEvery)
+		s.goAway(false) // in time
+		time.Sleep(2 * renewEvery)
+		checkHeld(t, h)
 		if err := h.Release(t.Context()); err != nil {
 			t.Error(err)
 		}
 	})
+}
+
+func checkHeld(t *testing.T, h *Hold) {
+	t.Helper()
+	select {
+	case <-h.Lost():
+		t.Fatalf("lost: %v", h.Err())
+	default:
+	}
+}
+
+func awaitLost(t *testing.T, h *Hold) {
+	t.Helper()
+	select {
+	case <-h.Lost():
+	case <-time.After(10 * Silence):
+		t.Fatal("the cluster is not lost")
+	}
+}
+
+// A run whose Lease cannot be written for as long as after which another run may take the cluster has lost it, whichever call fails and whatever is
+// going on. It leaves the Lease to the other run, and removes it if it is still its own.
+func TestALeaseThatCannotBeWrittenEndsTheRun(t *testing.T) {
+	for name, during := range map[string]func(t *testing.T, h *Hold){
+		"nothing":         func(t *testing.T, h *Hold) { awaitLost(t, h) },
+		"a fault is over": func(t *testing.T, h *Hold) { h.Unmark(); awaitLost(t, h) },
+		"a fault is to be done": func(t *testing.T, h *Hold) {
+			if err := h.Mark(t.Context(), "kill one worker"); err == nil {
+				t.Error("a fault was recorded")
+			}
+			awaitLost(t, h)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s, client := newServer()
+				h := mustTake(t, client, "run 1", demo)
+				s.goAway(true)
+				began := time.Now()
+				during(t, h)
+				if took := time.Since(began); took < Silence || took > Silence+2*renewEvery {
+					t.Errorf("lost after %s", took)
+				}
+				checkError(t, h.Err(), "the Lease by which this run holds cluster demo could not be written for 3", "after 30s another run may take the cluster", "connection refused")
+				checkError(t, h.Confirm(t.Context()), "could not be written")
+				s.goAway(false)
+				time.Sleep(Silence)
+				if err := h.Release(t.Context()); err != nil || s.holder(t) != nil {
+					t.Errorf("release: %v; held by %+v", err, s.holder(t))
+				}
+			})
+		})
+	}
+}
+
+// A read that fails after a conflict leaves nothing behind that keeps the Lease from being written: an empty object, as client-go returns it with an
+// error, has no name, and would be refused for ever.
+func TestTheLeaseIsWrittenAgainAfterAFailedRead(t *testing.T) {
+	for name, conflict := range map[string]func(s *server){
+		"our own write, whose answer was lost": func(s *server) { s.put(s.lease) },
+		"the Lease was deleted":                func(s *server) { s.lease = nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s, client := newServer()
+				h := mustTake(t, client, "run 1", demo)
+				s.change(func() { conflict(s); s.reads = 2 })
+				time.Sleep(3*renewEvery + time.Second)
+				writes := s.written()
+				time.Sleep(renewEvery)
+				if s.written() == writes || s.holder(t).Run != "run 1" {
+					t.Errorf("the Lease is not written again; held by %+v", s.holder(t))
+				}
+				if err := h.Mark(t.Context(), "kill one worker"); err != nil {
+					t.Error(err)
+				}
+				_, err := take(t, client, "run 2", demo)
+				checkError(t, err, "in use since", "by run 1 ")
+				if err := h.Release(t.Context()); err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}
+
+// What was seen of a Lease that is not ours is not kept: a process that has lost the cluster writes neither over the one that has it, nor over a holder
+// whom it cannot read.
+func TestALostClusterIsNotWrittenTo(t *testing.T) {
+	for name, other := range map[string]string{"another run": `{"run":"run 2","token":"other"}`, "unknown": "?"} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s, client := newServer()
+				h := mustTake(t, client, "run 1", demo)
+				s.change(func() { s.lease.Annotations[holderKey] = other; s.put(s.lease) })
+				awaitLost(t, h)
+				if err := h.Leave(t.Context(), "node w1 is not Ready"); err != nil {
+					t.Error(err)
+				}
+				s.change(func() {
+					if got := s.lease.Annotations[holderKey]; got != other {
+						t.Errorf("the Lease of the other was overwritten with %s", got)
+					}
+				})
+			})
+		})
+	}
+}
+
+// A fault that could not be recorded is not injected, and so the Lease names none.
+func TestAFaultThatWasNotRecordedIsNotInForce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, client := newServer()
+		h := mustTake(t, client, "run 1", demo)
+		s.goAway(true)
+		ctx, cancel := context.WithTimeout(t.Context(), renewEvery)
+		defer cancel()
+		if err := h.Mark(ctx, "kill one worker"); err == nil {
+			t.Error("recorded without an API server")
+		}
+		s.goAway(false)
+		time.Sleep(2 * renewEvery)
+		if who := s.holder(t); who.Fault != "" {
+			t.Errorf("the Lease says %q", who.Fault)
+		}
+		if err := h.Release(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A hold that could not be begun is none, and its Lease is gone.
+func TestACopyThatCannotBeWritten(t *testing.T) {
+	s, client := newServer()
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h, err := take(t, client, "run 1", Options{Cluster: "demo", Copy: filepath.Join(file, "held-by.json")})
+	if err == nil || h != nil || s.holder(t) != nil {
+		t.Errorf("%v: a hold %t, held by %+v", err, h != nil, s.holder(t))
+	}
 }
 
 // While the API server is unreachable, the local copy names the holder: neither a second run nor heal may take the cluster
@@ -481,15 +632,10 @@ func TestARunThatSleptHasLostTheCluster(t *testing.T) {
 		if err := h.Confirm(t.Context()); err != nil {
 			t.Error(err)
 		}
-		s.goAway(true) // the lid is closed
+		wake := s.sleep() // the lid is closed
 		time.Sleep(2 * Silence)
-		if err := h.Confirm(t.Context()); err == nil {
-			t.Error("confirmed without an API server")
-		}
-		s.goAway(false)
-		s.mu.Lock()
-		s.lease = nil // `holdfast heal` has taken the Lease, healed, and released it
-		s.mu.Unlock()
+		s.change(func() { s.lease = nil }) // `holdfast heal` has taken the Lease, healed, and released it
+		wake()
 		checkError(t, h.Confirm(t.Context()), "confirm that cluster demo is still held: cluster demo was taken over and given back by another process while this one was silent")
 		<-h.Lost()
 		checkError(t, h.Confirm(t.Context()), "taken over and given back")

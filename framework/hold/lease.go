@@ -65,13 +65,21 @@ func holderOf(l *coordinationv1.Lease) (seen, error) {
 	return s, nil
 }
 
-// get reads the Lease. It is nil if there is none.
+// get reads the Lease. It is nil if there is none, and beside an error.
 func get(ctx context.Context, client kubernetes.Interface) (*coordinationv1.Lease, error) {
-	l, err := client.CoordinationV1().Leases(Namespace).Get(ctx, LeaseName, metav1.GetOptions{})
+	l, err := answered(client.CoordinationV1().Leases(Namespace).Get(ctx, LeaseName, metav1.GetOptions{}))
 	if apierrors.IsNotFound(err) {
 		return nil, nil
 	}
 	return l, err
+}
+
+// answered is what a call has returned, and nil if it failed: client-go returns an empty object then, which looks like a Lease that can be written.
+func answered(l *coordinationv1.Lease, err error) (*coordinationv1.Lease, error) {
+	if err != nil {
+		return nil, err
+	}
+	return l, nil
 }
 
 // put creates the Lease or, if was is not nil, replaces exactly that version. If two processes try at the same time, the API
@@ -79,16 +87,16 @@ func get(ctx context.Context, client kubernetes.Interface) (*coordinationv1.Leas
 func put(ctx context.Context, client kubernetes.Interface, l, was *coordinationv1.Lease) (*coordinationv1.Lease, error) {
 	leases := client.CoordinationV1().Leases(Namespace)
 	if was != nil {
-		return leases.Update(ctx, l, metav1.UpdateOptions{})
+		return answered(leases.Update(ctx, l, metav1.UpdateOptions{}))
 	}
-	made, err := leases.Create(ctx, l, metav1.CreateOptions{})
+	made, err := answered(leases.Create(ctx, l, metav1.CreateOptions{}))
 	if !apierrors.IsNotFound(err) {
 		return made, err
 	}
 	if err := Home(ctx, client, Namespace); err != nil {
 		return nil, err
 	}
-	return leases.Create(ctx, l, metav1.CreateOptions{})
+	return answered(leases.Create(ctx, l, metav1.CreateOptions{}))
 }
 
 // outrun reports whether another process changed the Lease first.

@@ -6,13 +6,16 @@ import (
 	"fmt"
 	"log/slog"
 	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
 )
 
-// keep renews the Lease until ctx ends or another process takes the Lease. An unreachable API server does not end it, because
-// that may be the fault under test.
+// keep renews the Lease until ctx ends, or the cluster is lost: another process has taken the Lease, or it could not be written for as long as after
+// which one may. While a fault is in force, an unreachable API server does not end it, because that may be the fault under test.
 func (h *Hold) keep(ctx context.Context) {
 	tick := time.NewTicker(renewEvery)
 	defer tick.Stop()
+	var failing time.Time // when the first of the attempts began that have failed since the last success; zero: none has
 	for {
 		var asked chan error
 		select {
@@ -22,20 +25,46 @@ func (h *Hold) keep(ctx context.Context) {
 		case <-h.soon:
 		case asked = <-h.wake:
 		}
+		began := time.Now()
 		err := h.renew(ctx)
+		switch {
+		case err == nil || h.disturbed():
+			failing = time.Time{}
+		case failing.IsZero():
+			failing = began
+		}
+		lost := h.losing(err, failing)
 		if asked != nil {
 			asked <- err
 		}
-		var taken *takenError
-		switch {
-		case errors.As(err, &taken):
-			h.why = err
-			close(h.lost)
+		if lost {
 			return
-		case err != nil:
-			slog.Debug("renew the Lease of a cluster", "cluster", h.options.Cluster, "error", err)
 		}
 	}
+}
+
+// losing closes lost if the result of a renewal means that the cluster is lost.
+func (h *Hold) losing(err error, failing time.Time) bool {
+	var taken *takenError
+	switch {
+	case err == nil:
+		return false
+	case errors.As(err, &taken):
+		h.why = err
+	case !failing.IsZero() && time.Since(failing) >= Silence:
+		h.why = &silentError{h.options.Cluster, time.Since(failing), err}
+	default:
+		slog.Debug("renew the Lease of a cluster", "cluster", h.options.Cluster, "error", err)
+		return false
+	}
+	close(h.lost)
+	return true
+}
+
+func (h *Hold) disturbed() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.inForce
 }
 
 // renewNow makes keep renew the Lease, and returns the result.
@@ -66,6 +95,20 @@ func (e *takenError) Error() string {
 	return fmt.Sprintf("cluster %s was taken over by %s (%s; %s)", e.cluster, e.by.Run, e.by.Command, e.by.Process)
 }
 
+// silentError means that the Lease could not be written for so long that another process may take it.
+type silentError struct {
+	cluster string
+	lasted  time.Duration
+	last    error
+}
+
+func (e *silentError) Error() string {
+	return fmt.Sprintf("the Lease by which this run holds cluster %s could not be written for %s, and after %s another run may take the cluster: look why its API server refuses or does not answer: %v",
+		e.cluster, e.lasted.Round(time.Second), Silence, e.last)
+}
+
+func (e *silentError) Unwrap() error { return e.last }
+
 // renew writes the Lease and its copy once. It recreates a deleted Lease, unless this process was silent for so long that another one may have
 // taken it, healed the cluster and released it. If another process owns the Lease, the error is a takenError.
 func (h *Hold) renew(ctx context.Context) error {
@@ -92,24 +135,33 @@ func (h *Hold) renew(ctx context.Context) error {
 		if !outrun(err) {
 			return err
 		}
-		if h.lease, err = get(ctx, h.client); err != nil {
+		if h.lease, err = h.ours(ctx, who); err != nil {
 			return err
-		}
-		if h.lease == nil {
-			if since(h.renewedAt()) >= Silence {
-				return &takenError{cluster: h.options.Cluster}
-			}
-			continue
-		}
-		s, err := holderOf(h.lease)
-		if err != nil {
-			return err
-		}
-		if s.Token != who.Token {
-			return &takenError{h.options.Cluster, s.Holder}
 		}
 	}
 	return errors.New("the Lease changed during each of 3 attempts to write it")
+}
+
+// ours reads the Lease that this process may write next, after another version of it was there than the last one: nil to create it. With an error it is the
+// last one, which the API server lets no process write: neither the Lease of another process, nor one whose holder is unknown, is ever written.
+func (h *Hold) ours(ctx context.Context, who Holder) (*coordinationv1.Lease, error) {
+	now, err := get(ctx, h.client)
+	switch {
+	case err != nil:
+		return h.lease, err
+	case now == nil && since(h.renewedAt()) >= Silence:
+		return h.lease, &takenError{cluster: h.options.Cluster}
+	case now == nil:
+		return nil, nil
+	}
+	s, err := holderOf(now)
+	if err != nil {
+		return h.lease, err
+	}
+	if s.Token != who.Token {
+		return h.lease, &takenError{h.options.Cluster, s.Holder}
+	}
+	return now, nil
 }
 
 func (h *Hold) renewedAt() time.Time {

@@ -23,8 +23,10 @@ type server struct {
 	version int
 	away    bool
 	writes  int
-	home    bool // the namespace exists
-	deaf    bool // the next create is stored, but its answer is lost
+	home    bool          // the namespace exists
+	deaf    bool          // the next create is stored, but its answer is lost
+	reads   int           // so many reads fail from now on
+	asleep  chan struct{} // no call returns before it is closed, as in a process that is stopped
 	// between is called once, after a read and before the write that follows it.
 	between func()
 }
@@ -50,11 +52,17 @@ func (s *server) answer(a k8stesting.Action) (runtime.Object, error) {
 	if between := s.take(a); between != nil {
 		between()
 	}
+	if asleep := s.sleeping(); asleep != nil {
+		<-asleep
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
 	case s.away:
 		return nil, errors.New("connection refused")
+	case s.reads > 0 && a.GetVerb() == "get":
+		s.reads--
+		return &coordinationv1.Lease{}, errors.New("the server does not answer in time") // as client-go returns it
 	case a.GetVerb() == "create":
 		return s.create(a.(k8stesting.CreateAction).GetObject().(*coordinationv1.Lease))
 	case s.lease == nil:
@@ -110,6 +118,33 @@ func (s *server) put(l *coordinationv1.Lease) *coordinationv1.Lease {
 	l.ResourceVersion = strconv.Itoa(s.version)
 	s.lease = l
 	return l.DeepCopy()
+}
+
+// sleep stops this process, as far as the server sees, until the function that is returned is called.
+func (s *server) sleep() (wake func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	asleep := make(chan struct{})
+	s.asleep = asleep
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.asleep = nil
+		close(asleep)
+	}
+}
+
+func (s *server) sleeping() chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.asleep
+}
+
+// change does something to the stored Lease.
+func (s *server) change(do func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	do()
 }
 
 // goAway makes the server unreachable, or reachable again.

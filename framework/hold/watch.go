@@ -79,11 +79,12 @@ func Seize(ctx context.Context, client kubernetes.Interface, from Sight, run, co
 	if err != nil {
 		return nil, err
 	}
-	h.renewed = time.Now()
-	if h.lease, err = h.put(ctx, l, from.lease); err != nil {
+	asked := time.Now()
+	now, err := h.put(ctx, l, from.lease)
+	if err != nil {
 		return nil, fmt.Errorf("take the cluster from %s: %w", from.Run, err)
 	}
-	return h, h.begin(ctx)
+	return h.begin(ctx, now, asked)
 }
 
 // awaitSilence returns when a holder whose process cannot be checked has been silent for long enough. If the holder is alive, the error is a
