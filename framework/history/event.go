@@ -115,6 +115,7 @@ type Pod struct {
 	Name      string            `json:"name"`
 	UID       string            `json:"uid"`
 	Labels    map[string]string `json:"labels,omitempty"`
+	Owner     Owner             `json:"owner,omitempty"`
 	Node      string            `json:"node,omitempty"` // empty until bound
 	IP        string            `json:"ip,omitempty"`
 	Phase     string            `json:"phase"`

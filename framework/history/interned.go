@@ -11,7 +11,7 @@ func internEvent(n *intern.Pool, e *Event) {
 	switch {
 	case e.Pod != nil:
 		p := e.Pod
-		n.Texts((*string)(&p.Change), &p.Namespace, &p.Name, &p.UID, &p.Node, &p.IP, &p.Phase, &p.CPU, &p.Disruption, &p.Unschedulable, &p.Waiting)
+		n.Texts((*string)(&p.Change), &p.Namespace, &p.Name, &p.UID, (*string)(&p.Owner), &p.Node, &p.IP, &p.Phase, &p.CPU, &p.Disruption, &p.Unschedulable, &p.Waiting)
 		p.Labels, p.Rules = n.Set(p.Labels), n.JSON(p.Rules)
 	case e.Node != nil:
 		m := e.Node

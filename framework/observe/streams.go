@@ -94,7 +94,7 @@ func nodeEvent(n *corev1.Node, change history.Change) history.Event {
 
 func podEvent(p *corev1.Pod, change history.Change) history.Event {
 	pod := &history.Pod{
-		Change: change, Namespace: p.Namespace, Name: p.Name, UID: string(p.UID), Labels: p.Labels,
+		Change: change, Namespace: p.Namespace, Name: p.Name, UID: string(p.UID), Labels: p.Labels, Owner: owner(p),
 		Node: p.Spec.NodeName, IP: p.Status.PodIP, Phase: string(p.Status.Phase),
 		Deleting: p.DeletionTimestamp != nil,
 	}
@@ -125,6 +125,13 @@ func podEvent(p *corev1.Pod, change history.Change) history.Event {
 		pod.CPU = cpu.String()
 	}
 	return history.Event{Pod: pod}
+}
+
+func owner(p *corev1.Pod) history.Owner {
+	if by := metav1.GetControllerOfNoCopy(p); by != nil {
+		return history.OwnerOf(by.Kind, by.Name)
+	}
+	return history.NoOwner
 }
 
 func sliceEvent(s *discoveryv1.EndpointSlice, change history.Change) history.Event {

@@ -27,6 +27,9 @@ func TestPodEvent(t *testing.T) {
 	same(t, "a pod of which everything is known", podEvent(&corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: "p", Namespace: "ns", UID: "u", DeletionTimestamp: &now, Labels: map[string]string{"app": "backend"},
+			OwnerReferences: []metav1.OwnerReference{
+				{Kind: "Shop", Name: "not-the-controller"}, {Kind: "ReplicaSet", Name: "backend-5d", Controller: new(true)},
+			},
 		},
 		Spec: corev1.PodSpec{NodeName: "w1"},
 		Status: corev1.PodStatus{
@@ -43,7 +46,7 @@ func TestPodEvent(t *testing.T) {
 		},
 	}, history.Modified).Pod, &history.Pod{
 		Change: history.Modified, Namespace: "ns", Name: "p", UID: "u", Node: "w1", IP: "10.0.0.1", Phase: "Running",
-		Labels: map[string]string{"app": "backend"}, Ready: true, Restarts: 5, CPU: "25m", Deleting: true, Disruption: "EvictionByEvictionAPI",
+		Labels: map[string]string{"app": "backend"}, Owner: "ReplicaSet/backend-5d", Ready: true, Restarts: 5, CPU: "25m", Deleting: true, Disruption: "EvictionByEvictionAPI",
 		Unschedulable: "0/3 nodes are available", Waiting: "CrashLoopBackOff",
 	})
 	// Conditions that are false, unknown or missing leave their fields empty.
@@ -56,7 +59,7 @@ func TestPodEvent(t *testing.T) {
 			{Type: corev1.ContainersReady, Status: corev1.ConditionFalse, Message: "of no interest"},
 			{Type: corev1.DisruptionTarget, Status: corev1.ConditionFalse, Reason: "EvictionByEvictionAPI"},
 		}},
-	}, history.Listed).Pod, &history.Pod{Change: history.Listed, Namespace: "ns", Name: "p", Phase: "Pending", Rules: []byte(`{}`), Lifecycle: &history.Lifecycle{}})
+	}, history.Listed).Pod, &history.Pod{Change: history.Listed, Namespace: "ns", Name: "p", Owner: history.NoOwner, Phase: "Pending", Rules: []byte(`{}`), Lifecycle: &history.Lifecycle{}})
 }
 
 // TestPodRules: hard constraints are recorded when a pod is first seen; mere preferences are not.
