@@ -211,9 +211,9 @@ func (r *Report) noteTwins() {
 		}
 		at := slices.IndexFunc(r.Scenarios, func(other Scenario) bool { return other.Name == s.Mutant.Twin })
 		if at < 0 {
-			s.Mutant.TwinNote = s.Mutant.Mutant.TwinNote("", false)
+			s.Mutant.TwinNote = runfolder.TwinNote(s.Mutant.Mutant, "", false)
 			continue
 		}
-		s.Mutant.TwinNote = s.Mutant.Mutant.TwinNote(strings.ToLower(string(r.Scenarios[at].Result)), true)
+		s.Mutant.TwinNote = runfolder.TwinNote(s.Mutant.Mutant, strings.ToLower(string(r.Scenarios[at].Result)), true)
 	}
 }

@@ -2,6 +2,7 @@ package reports
 
 import (
 	"github.com/holdfast-ha/holdfast/framework/analysis/attribution"
+	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/judge"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
@@ -50,7 +51,7 @@ func (s *Scenario) MutantNotes(before, after string) (notes string) {
 	if s.Mutant == nil {
 		return ""
 	}
-	for _, note := range s.Mutant.Notes(s.Mutant.TwinNote) {
+	for _, note := range runfolder.MutantNotes(s.Mutant.Mutant, s.Mutant.TwinNote) {
 		notes += before + note + after
 	}
 	return notes

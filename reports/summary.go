@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/prose"
 	"github.com/holdfast-ha/holdfast/reports/words"
 )
@@ -109,5 +109,5 @@ func (r *Report) trapped() string {
 	if n == 0 {
 		return ""
 	}
-	return fmt.Sprintf(" Of %s caught, the server set a trap: %s.", words.Plural(uint64(n), "mutant"), history.TrapWords)
+	return fmt.Sprintf(" Of %s caught, the server set a trap: %s.", words.Plural(uint64(n), "mutant"), runfolder.TrapWords)
 }

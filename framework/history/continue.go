@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"time"
+
+	"github.com/holdfast-ha/holdfast/framework/history/files"
 )
 
 // Unfinished is what a recording had when its recorder ended.
@@ -146,21 +148,21 @@ func (w *Writer) closeLeftovers(u *Unfinished) (closed []Segment, err error) {
 	w.next = make(map[string]int)
 	workers := make(map[string]bool)
 	for _, entry := range entries {
-		file, ok := leftoverOf(entry.Name())
+		file, ok := files.RequestsOf(entry.Name())
 		if !ok {
 			continue
 		}
-		worker, number := file.worker, file.number
+		worker, number := file.Worker, file.Number
 		workers[worker] = workers[worker] || !u.totals[worker]
 		w.next[worker] = max(w.next[worker], number+1)
-		if u.segments[file.name] {
+		if u.segments[file.Name] {
 			continue
 		}
-		segment, last, err := file.close(folder)
+		segment, last, err := closeLeftover(file, folder)
 		if err != nil {
 			return nil, err
 		}
-		u.segments[file.name] = true
+		u.segments[file.Name] = true
 		if u.Last = max(u.Last, last); segment.Rows > 0 {
 			closed = append(closed, segment)
 		}

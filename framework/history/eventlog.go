@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io"
 
+	"github.com/holdfast-ha/holdfast/framework/history/files"
 	"github.com/holdfast-ha/holdfast/framework/history/intern"
 	"github.com/holdfast-ha/holdfast/framework/history/rows"
 )
@@ -96,7 +96,7 @@ func (l *eventLog) take(line []byte) error {
 		if err := l.continues(*e.Header.Continued); err != nil {
 			return err
 		}
-		l.checksum = crc32.Update(l.checksum, castagnoli, line)
+		l.checksum = files.Checksum(l.checksum, line)
 		return nil
 	case e.Header != nil, l.first:
 		return errors.New("is a second header, or none")
@@ -105,7 +105,7 @@ func (l *eventLog) take(line []byte) error {
 			return err
 		}
 	}
-	l.checksum = crc32.Update(l.checksum, castagnoli, line)
+	l.checksum = files.Checksum(l.checksum, line)
 	internEvent(&l.texts, &e)
 	if l.keep != nil {
 		l.keep(e)
@@ -151,7 +151,7 @@ func (l *eventLog) checkEnd(line []byte, end End) error {
 	if want := l.line - 1; end.Lines != want {
 		return fmt.Errorf("counts %d lines before it, but there are %d", end.Lines, want)
 	}
-	sum := fmt.Sprintf("%08x", crc32.Update(l.checksum, castagnoli, line[:sealed]))
+	sum := fmt.Sprintf("%08x", files.Checksum(l.checksum, line[:sealed]))
 	if written := string(line[sealed : sealed+digits]); written != sum {
 		return fmt.Errorf("has checksum %.8q, but the lines before it have %s: a line was changed", written, sum)
 	}

@@ -26,38 +26,6 @@ type Mutant struct {
 	ByChance bool `json:"byChance,omitempty"`
 }
 
-// TwinNote is what a reader of a mutant's result must know about its twin: only if the twin held in the same run, the
-// missing practice is proven to be what was caught. outcome is the twin's, empty if it was not judged; run reports whether the
-// twin was part of the run. The note is empty if the twin held.
-func (m Mutant) TwinNote(outcome string, run bool) string {
-	switch {
-	case m.Twin == "" || !run:
-		return "its twin was not run"
-	case outcome == "held":
-		return ""
-	case outcome == "":
-		return "its twin was not judged in the same run"
-	}
-	return "its twin was " + outcome + " in the same run"
-}
-
-// TrapWords describe a server that sets a trap.
-const TrapWords = "it waits up to a second for a request that it can hurt"
-
-// Notes must accompany every statement that the mutant was caught or not caught.
-func (m Mutant) Notes(twin string) (notes []string) {
-	if m.Trap {
-		notes = append(notes, "its server sets a trap: "+TrapWords)
-	}
-	if m.ByChance {
-		notes = append(notes, "it is caught by chance alone: catches are counted, but not required")
-	}
-	if twin != "" {
-		notes = append(notes, twin)
-	}
-	return notes
-}
-
 // Incident is an outage that happened to real users, described for others who see the same symptom.
 type Incident struct {
 	Name    string `json:"name"`    // kebab-case

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io"
 	"io/fs"
 	"iter"
@@ -13,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/holdfast-ha/holdfast/framework/history/files"
 	"github.com/holdfast-ha/holdfast/framework/history/packed"
 )
 
@@ -201,7 +201,7 @@ func (r *requestReading) load(fsys fs.FS, file requestFile) ([]byte, error) {
 	if size != file.segment.Bytes {
 		return nil, fmt.Errorf("has %d bytes, but had %d when it was closed", size, file.segment.Bytes)
 	}
-	if sum := fmt.Sprintf("%08x", crc32.Checksum(data, castagnoli)); sum != file.segment.Checksum {
+	if sum := fmt.Sprintf("%08x", files.Checksum(0, data)); sum != file.segment.Checksum {
 		return nil, fmt.Errorf("has checksum %s, but had %.8s when it was closed: it was changed", sum, file.segment.Checksum)
 	}
 	return data, nil

@@ -4,10 +4,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 
+	"github.com/holdfast-ha/holdfast/framework/history/files"
 	"github.com/holdfast-ha/holdfast/framework/history/packed"
 )
 
@@ -29,41 +29,17 @@ func (w *Writer) rotate() error {
 		return w.breaks(fmt.Errorf("rotate events: %w", err))
 	}
 	line = append(line, '\n')
-	next, err := begin(current+nextSuffix, line)
+	next, err := files.Begin(current+nextSuffix, line)
 	if err == nil {
-		err = errors.Join(os.MkdirAll(filepath.Dir(closed), 0o755), linkAnew(current, closed), os.Rename(current+nextSuffix, current), w.file.Close())
+		err = errors.Join(os.MkdirAll(filepath.Dir(closed), 0o755), files.LinkAnew(current, closed), os.Rename(current+nextSuffix, current), w.file.Close())
 	}
 	if err != nil {
-		return w.breaks(writeError(current+nextSuffix, err))
+		return w.breaks(files.WriteError(current+nextSuffix, err))
 	}
 	w.file, w.files, w.bytes, w.lines = next, w.files+1, 0, w.lines+1
-	w.checksum = checksum(w.checksum, line)
+	w.checksum = files.Checksum(w.checksum, line)
 	w.pack(closed)
 	return nil
-}
-
-// begin makes a file with its first line. What a killed process had begun is replaced.
-func begin(name string, line []byte) (*os.File, error) {
-	file, err := os.OpenFile(name, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o644)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := file.Write(line); err != nil {
-		return nil, errors.Join(err, file.Close())
-	}
-	return file, nil
-}
-
-// linkAnew gives a file a second name, which may exist: a killed process had given it. Where the file system has no such names, the file is
-// moved.
-func linkAnew(name, second string) error {
-	if err := os.Remove(second); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	if os.Link(name, second) == nil {
-		return nil
-	}
-	return os.Rename(name, second)
 }
 
 // pack compresses a closed file, if the record is rotated. A file that cannot be compressed, because the disk is full, stays as it is, and

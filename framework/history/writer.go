@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io"
 	"io/fs"
 	"maps"
@@ -15,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/holdfast-ha/holdfast/framework/history/files"
 	"github.com/holdfast-ha/holdfast/framework/history/rows"
 )
 
@@ -26,10 +26,6 @@ const (
 
 // endTail is the end of the end line, after the digits of its checksum.
 const endTail = "\"}}\n"
-
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
-
-func checksum(of uint32, more []byte) uint32 { return crc32.Update(of, castagnoli, more) }
 
 // Writer records one scenario. Its methods are safe for concurrent use. Data reaches the operating system before the call
 // returns, so nothing is lost if the harness is killed (a power failure may lose data). After a write error the Writer
@@ -132,11 +128,11 @@ func (w *Writer) write(e Event) error {
 // line writes a complete line. The caller holds the lock.
 func (w *Writer) line(line []byte) error {
 	if _, err := w.file.Write(line); err != nil {
-		return w.breaks(writeError(filepath.Join(w.dir, EventsFile), err))
+		return w.breaks(files.WriteError(filepath.Join(w.dir, EventsFile), err))
 	}
 	w.lines++
 	w.bytes += int64(len(line))
-	w.checksum = crc32.Update(w.checksum, castagnoli, line)
+	w.checksum = files.Checksum(w.checksum, line)
 	if w.rotates && w.bytes >= w.limit && !w.closing {
 		return w.rotate()
 	}
@@ -188,7 +184,7 @@ func (w *Writer) Close() error {
 		err = w.end()
 	}
 	if closeErr := w.file.Close(); err == nil && closeErr != nil {
-		err = writeError(filepath.Join(w.dir, EventsFile), closeErr)
+		err = files.WriteError(filepath.Join(w.dir, EventsFile), closeErr)
 	}
 	w.err = errClosed
 	w.packing.Wait()
@@ -213,16 +209,6 @@ func (w *Writer) end() error {
 		return fmt.Errorf("close record: %w", err)
 	}
 	line = line[:len(line)+1-len(endTail)] // up to where the checksum's digits go
-	sum := crc32.Update(w.checksum, castagnoli, line)
+	sum := files.Checksum(w.checksum, line)
 	return w.line(fmt.Appendf(line, "%08x%s", sum, endTail))
-}
-
-// writeError adds a remedy to a write error.
-func writeError(name string, err error) error {
-	var named *fs.PathError
-	if errors.As(err, &named) {
-		err = named.Err // the name appears only once
-	}
-	return fmt.Errorf("write %s: %w: the record stays incomplete; make room or choose another disk, and run again",
-		name, err)
 }

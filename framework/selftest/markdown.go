@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/reports"
 	"github.com/holdfast-ha/holdfast/reports/words"
 )
@@ -127,7 +127,7 @@ func (t *Report) Sentence() string {
 		text += fmt.Sprintf("; of those caught by chance alone: %d of %d (%s)", r.Seen, r.Of, r.Words())
 	}
 	if s.Trapped > 0 {
-		text += fmt.Sprintf("; %d of the caught had a server that sets a trap: %s", s.Trapped, history.TrapWords)
+		text += fmt.Sprintf("; %d of the caught had a server that sets a trap: %s", s.Trapped, runfolder.TrapWords)
 	}
 	if t.Interrupted+t.NotBegun > 0 {
 		text += fmt.Sprintf(", %d interrupted, %d not begun", t.Interrupted, t.NotBegun)
@@ -165,7 +165,7 @@ func (t *Report) rates(b *strings.Builder) {
 	if t.Summary.Trapped > 0 {
 		fmt.Fprintf(b, "\nThe server of mutants with a trap is made to be caught: %s. How often they are caught says that holdfast sees what is "+
 			"there to be seen, and not how often a server without the practice hurts a request. That is measured by their like without a trap.\n",
-			history.TrapWords)
+			runfolder.TrapWords)
 	}
 }
 

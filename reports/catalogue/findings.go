@@ -12,7 +12,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/reports"
 	"github.com/holdfast-ha/holdfast/reports/words"
 )
@@ -178,7 +178,7 @@ func (f findings) writePage(w io.Writer, claims []Claim) error {
 	fmt.Fprintf(&b, "`holdfast report RUN ... --catalogue suites/README.md` writes this page from [%s](%s), to which it adds the runs' findings. Do not edit it. "+
 		"An upper bound assumes that requests are independent; the requests during one disruption are not.\n\n", FindingsFile, FindingsFile)
 	fmt.Fprintf(&b, "A mutant is a scenario without a good practice, or without the few that stand in for each other. It is caught if the named promise broke for the planted reason. "+
-		"If the server of a mutant sets a trap, %s, and the catch does not show how often such a server harms a request.\n\n", history.TrapWords)
+		"If the server of a mutant sets a trap, %s, and the catch does not show how often such a server harms a request.\n\n", runfolder.TrapWords)
 	fmt.Fprintf(&b, "Last written from %s on Kubernetes %s, with holdfast %s. %s\n", words.MarkdownCode(f.Last.Runs), words.MarkdownText(f.Last.Kubernetes), words.MarkdownText(f.Last.Holdfast), f.Last.Summary)
 	for _, what := range f.Last.Trouble {
 		fmt.Fprintf(&b, "\n> [!WARNING]\n> %s\n", words.MarkdownText(what))

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io"
 	"io/fs"
 	"os"
@@ -13,10 +12,8 @@ import (
 	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/files"
 )
-
-// castagnoli is the polynomial of the checksum.
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // FileName is the name of the file that describes a whole run, in the run's folder.
 const FileName = "run.json"
@@ -94,7 +91,7 @@ func (f File) Write(dir string) error {
 		return fmt.Errorf("write %s: %w", FileName, err)
 	}
 	data = data[:len(data)+1-len(runTail)] // up to where the checksum's digits go
-	data = fmt.Appendf(data, "%08x%s", crc32.Checksum(data, castagnoli), runTail)
+	data = fmt.Appendf(data, "%08x%s", files.Checksum(0, data), runTail)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("write %s: %w", FileName, err)
 	}
@@ -157,7 +154,7 @@ func decodeFile(data []byte) (File, error) {
 	if version.Format < 1 || sealed < 0 || !bytes.HasSuffix(data, []byte(runTail)) {
 		return File{}, errors.New("is not a run file of holdfast")
 	}
-	sum := fmt.Sprintf("%08x", crc32.Checksum(data[:sealed], castagnoli))
+	sum := fmt.Sprintf("%08x", files.Checksum(0, data[:sealed]))
 	if written := string(data[sealed : sealed+digits]); written != sum {
 		return File{}, fmt.Errorf("has checksum %.8q, but its content has %s: it was changed", written, sum)
 	}
@@ -168,12 +165,12 @@ func decodeFile(data []byte) (File, error) {
 	return f.File, nil
 }
 
-// TwinNote is Mutant.TwinNote for a mutant of this run.
+// TwinNote is TwinNote for a mutant of this run.
 func (f File) TwinNote(m history.Mutant) string {
 	for _, s := range f.Scenarios {
 		if s.Name == m.Twin {
-			return m.TwinNote(s.Outcome, true)
+			return TwinNote(m, s.Outcome, true)
 		}
 	}
-	return m.TwinNote("", false)
+	return TwinNote(m, "", false)
 }

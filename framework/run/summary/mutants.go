@@ -6,7 +6,6 @@ import (
 	"io"
 	"strings"
 
-	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
@@ -79,7 +78,7 @@ func (c mutantCounts) String() string {
 		text += fmt.Sprintf(", and %d of %d that are caught by chance%s", c.byChance.caught, c.byChance.of, c.byChance.others())
 	}
 	if c.trapped > 0 {
-		text += fmt.Sprintf(" (%d by a trap: %s)", c.trapped, history.TrapWords)
+		text += fmt.Sprintf(" (%d by a trap: %s)", c.trapped, runfolder.TrapWords)
 	}
 	if len(c.twins) > 0 {
 		text += "; " + strings.Join(c.twins, "; ")
@@ -106,7 +105,7 @@ func writeNotes(out io.Writer, f runfolder.File) {
 		if s.Mutant == nil || s.Left() {
 			continue
 		}
-		for _, note := range s.Mutant.Notes(f.TwinNote(*s.Mutant)) {
+		for _, note := range runfolder.MutantNotes(*s.Mutant, f.TwinNote(*s.Mutant)) {
 			_, _ = fmt.Fprintf(out, "%s: %s\n", s.Name, note)
 		}
 	}
