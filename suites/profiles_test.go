@@ -10,6 +10,7 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/framework/fault"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/framework/selection"
 )
 
 // Every scenario of a profile is also in the suites, so it can be run alone, from the same literal.
@@ -76,5 +77,22 @@ func TestCoreIsShort(t *testing.T) {
 		if about == 0 || about > most {
 			t.Errorf("Core takes about %s a side, want at most %s", about, most)
 		}
+	}
+}
+
+// What a run with a limited time never leaves out is in the short profile.
+func TestWhatTellsMostIsInTheShortProfile(t *testing.T) {
+	short, err := selection.Scenarios(scenario.All, "short", nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	marked := 0
+	for _, s := range selection.MostTellingFirst(short) {
+		if s.First {
+			marked++
+		}
+	}
+	if marked != len(selection.First) {
+		t.Errorf("%d of %d scenarios that tell most are in the short profile", marked, len(selection.First))
 	}
 }

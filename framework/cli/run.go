@@ -55,6 +55,10 @@ alone, and that run is judged. One that is Violated stays Violated: if the noise
 A scenario that is Unknown because the machine of all nodes was busy, so that answers were slow, requests timed out, proxies were late or a node was
 lost, also runs again, once, and that run is judged.
 
+With --time-budget 40m, a run begins with a rolling update, a drain, a killed node, a budget, a spread and a mutant of each. They always run. Of the
+others it leaves out, and names, those that would not end in time at the pace of the run so far. It then ends with exit code 5, unless a promise was
+broken, and --resume runs the rest.
+
 A cluster of 'holdfast up NAME --keep-warm' is used in place of a new one where a scenario needs one like it, and stays. One that a scenario leaves
 changed is removed.
 
@@ -69,6 +73,7 @@ cluster's namespace holdfast names that run.
   holdfast run --scope full --kubernetes v1.36.3
   holdfast run --proxy-mode iptables
   holdfast run --side-by-side 3
+  holdfast run --time-budget 40m
   holdfast run --incident maintenance-took-us-out
   holdfast run --resume last-attempt
   holdfast up demo && holdfast run --cluster demo chaos/drain-one-worker`,
@@ -105,6 +110,7 @@ func (f *runFlags) own(cmd *cobra.Command) {
 	flags.StringVar(&f.Incident, "incident", "", "run the scenarios that reproduce this outage; --list lists all incidents")
 	flags.BoolVar(&f.list, "list", false, "list the scenarios and their claims, and run nothing")
 	flags.IntVar(&f.SideBySide, "side-by-side", 1, "scenarios that may run at the same time on a cluster: those that change nothing but their own workload")
+	flags.DurationVar(&f.TimeBudget, "time-budget", 0, "how long the run may take, such as 40m: what tells most comes first, and scenarios that would end later are left out")
 	flags.StringVar(&f.resume, "resume", "", "continue this interrupted run: its folder, or its name below --artifacts")
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/framework/history"
@@ -35,12 +36,17 @@ type Options struct {
 	Keep                          bool            // keep the last cluster
 	KeepLogs                      bool            // keep logs also if every promise held
 	Begun                         *runfolder.File // the run to continue; nil: a new run
+	// TimeBudget is how long the run may take; 0: as long as it takes. Scenarios that do not fit in are left out, and what tells most comes first.
+	TimeBudget time.Duration
 }
 
 // Scenarios returns the scenarios of the incident, the named scenarios, or the scenarios of the scope. told is the incident, if any.
 func (o Options) Scenarios() (chosen []scenario.Spec, told *history.Incident, err error) {
 	if o.Incident == "" {
 		chosen, err = selection.Scenarios(scenario.All, o.Scope, o.Names, o.Labels)
+		if o.TimeBudget > 0 {
+			chosen = selection.MostTellingFirst(chosen)
+		}
 		return chosen, nil, errors.Join(err, o.checkSizes(chosen))
 	}
 	if len(o.Names)+len(o.Labels) > 0 {
@@ -83,6 +89,8 @@ func (o Options) Validate() error {
 		return fmt.Errorf("--load-workers %d: want a number from 1 to %d", o.Workers, history.MaxLoadWorkers)
 	}
 	switch {
+	case o.TimeBudget < 0 || o.TimeBudget > 0 && o.Incident != "":
+		return fmt.Errorf("--time-budget %s: want a time such as 40m, and no --incident, all of whose scenarios belong together", o.TimeBudget)
 	case o.SideBySide < 0 || o.SideBySide > maxSideBySide:
 		return fmt.Errorf("--side-by-side %d: want a number from 1 to %d", o.SideBySide, maxSideBySide)
 	case o.SideBySide > 1 && o.Workers > 0:

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"testing"
+	"time"
 
 	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/framework/launch"
@@ -36,6 +37,7 @@ func TestReproduceRepeatsWhatMatters(t *testing.T) {
 func TestSideBySideIsBounded(t *testing.T) {
 	for o, valid := range map[*launch.Options]bool{
 		{}: true, {SideBySide: 1, Workers: 2}: true, {SideBySide: 16}: true,
+		{TimeBudget: time.Hour}: true, {TimeBudget: -time.Hour}: false, {TimeBudget: time.Hour, Incident: "x"}: false,
 		{SideBySide: -1}: false, {SideBySide: 17}: false, {SideBySide: 2, Workers: 2}: false,
 	} {
 		if err := o.Validate(); (err == nil) != valid {

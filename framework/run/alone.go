@@ -47,7 +47,7 @@ func (r *runner) runAgainAlone(ctx context.Context, some []scenario.Spec, found 
 
 // withdraw takes the result of a scenario that is to run again out of run.json, and sets its record aside. After an error, the result is in run.json.
 func (r *runner) withdraw(s scenario.Spec) (aside string, err error) {
-	if aside, err = asideFolder(r.settings.Dir); err != nil {
+	if aside, err = runfolder.Aside(r.settings.Dir); err != nil {
 		return "", err
 	}
 	r.mu.Lock()
@@ -56,7 +56,7 @@ func (r *runner) withdraw(s scenario.Spec) (aside string, err error) {
 	r.file.Scenarios = slices.DeleteFunc(slices.Clone(all), func(kept runfolder.ScenarioResult) bool { return kept.Name == s.Name })
 	// run.json comes first: if this process is killed now, a resumption sets the record aside.
 	if err = r.file.Write(r.settings.Dir); err == nil {
-		err = setAside(r.settings.Dir, aside, []scenario.Spec{s})
+		err = runfolder.SetAside(r.settings.Dir, aside, []string{s.Name})
 	}
 	if err != nil {
 		r.file.Scenarios = all

@@ -88,6 +88,7 @@ func begin(s Settings) error {
 // next begins a run.json with these settings. The cluster stays.
 func (r *runner) next(s Settings) error {
 	r.settings = &s
+	r.budget.Limit, r.budget.Began = s.TimeBudget, s.Started
 	if err := runfolder.ReserveRoom(s.Dir); err != nil {
 		return err
 	}
@@ -121,10 +122,16 @@ func register(specs []scenario.Spec, sideBySide int) {
 	})
 }
 
-// byCluster sorts scenarios so that those with the same cluster follow each other.
+// byCluster sorts scenarios so that those with the same cluster follow each other, after those that come first.
 func byCluster(specs []scenario.Spec) []scenario.Spec {
+	rank := func(s scenario.Spec) int {
+		if s.First {
+			return clusterRank(specs, s) - len(specs)
+		}
+		return clusterRank(specs, s)
+	}
 	sorted := slices.Clone(specs)
-	slices.SortStableFunc(sorted, func(a, b scenario.Spec) int { return clusterRank(specs, a) - clusterRank(specs, b) })
+	slices.SortStableFunc(sorted, func(a, b scenario.Spec) int { return rank(a) - rank(b) })
 	return sorted
 }
 
@@ -177,6 +184,13 @@ func (r *runner) takeTurn(ctx context.Context, some []scenario.Spec) (_ []result
 	if r.stopped() != nil || r.whole != nil && r.whole.Err() != nil {
 		return nil, false
 	}
+	if !r.budget.Fits(some, time.Now()) {
+		for _, s := range some {
+			r.settings.Progress.Note(s.Name + " is left out: it would not end within " + r.budget.Spent())
+		}
+		return nil, false
+	}
+	defer r.budget.Ended(some)
 	if r.whole != nil { // Ginkgo handles two signals only
 		var release func()
 		ctx, release = whileOpen(ctx, r.whole.Done(), func() error { return context.Cause(r.whole) })

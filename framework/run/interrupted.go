@@ -28,6 +28,8 @@ func (r *runner) interruption() string {
 	switch {
 	case r.stop != nil:
 		return r.stop.Error()
+	case r.budget.Spent() != "" && r.settings.Interrupt.Cause() == nil && r.cause == "":
+		return r.budget.Spent()
 	case errors.As(r.settings.Interrupt.Cause(), &signal):
 		return unix.SignalName(signal.By)
 	case r.cause == byUser:

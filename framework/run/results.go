@@ -60,8 +60,8 @@ func (r *runner) add(kept runfolder.ScenarioResult, out result) result {
 // outcome.
 func (r *runner) finish(chosen []scenario.Spec) error {
 	why := "the run was interrupted"
-	if r.stop != nil {
-		why = r.stop.Error()
+	if cause := r.interruption(); r.stop != nil || cause != "" && cause == r.budget.Spent() {
+		why = cause
 	}
 	for _, s := range chosen {
 		begun := slices.ContainsFunc(r.file.Scenarios, func(kept runfolder.ScenarioResult) bool { return kept.Name == s.Name })

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -47,6 +45,7 @@ func Resume(ctx context.Context, s Settings, chosen []scenario.Spec) (runfolder.
 // resume makes the runner continue a run, and returns the scenarios to run again.
 func (r *runner) resume(s Settings, chosen []scenario.Spec) ([]scenario.Spec, error) {
 	r.settings = &s
+	r.budget.Limit, r.budget.Began = s.TimeBudget, s.Resumed
 	if err := r.lockFolder(s.Dir); err != nil {
 		return nil, err
 	}
@@ -68,7 +67,7 @@ func (r *runner) resume(s Settings, chosen []scenario.Spec) ([]scenario.Spec, er
 	if err := runfolder.ReserveRoom(s.Dir); err != nil {
 		return nil, err
 	}
-	aside, err := asideFolder(s.Dir)
+	aside, err := runfolder.Aside(s.Dir)
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +76,7 @@ func (r *runner) resume(s Settings, chosen []scenario.Spec) ([]scenario.Spec, er
 		one := &resumption.Again[i]
 		at := slices.IndexFunc(chosen, func(c scenario.Spec) bool { return c.Name == one.Name })
 		again = append(again, chosen[at])
-		if exists(filepath.Join(s.Dir, filepath.FromSlash(one.Name))) {
+		if runfolder.Exists(filepath.Join(s.Dir, filepath.FromSlash(one.Name))) {
 			one.SetAside = aside + "/" + one.Name
 		}
 	}
@@ -89,7 +88,7 @@ func (r *runner) resume(s Settings, chosen []scenario.Spec) ([]scenario.Spec, er
 		return nil, err
 	}
 	r.noteResumption(len(chosen), resumption)
-	return again, setAside(s.Dir, aside, again)
+	return again, runfolder.SetAside(s.Dir, aside, names(again))
 }
 
 // noteResumption reports what is kept, and what is run again.
@@ -160,37 +159,10 @@ func (r *runner) review(f runfolder.File, chosen []scenario.Spec) (runfolder.Res
 	return resumption, keep, nil
 }
 
-// asideFolder is the name of a folder, not yet used, for records that are set aside.
-func asideFolder(dir string) (string, error) {
-	for n := 1; ; n++ {
-		name := fmt.Sprintf("%s%d", runfolder.SetAsidePrefix, n)
-		_, err := os.Lstat(filepath.Join(dir, name))
-		if errors.Is(err, fs.ErrNotExist) {
-			return name, nil
-		}
-		if err != nil {
-			return "", fmt.Errorf("set old records aside: %w", err)
-		}
+// names of scenarios.
+func names(of []scenario.Spec) (all []string) {
+	for _, s := range of {
+		all = append(all, s.Name)
 	}
-}
-
-// setAside moves the records and logs of scenarios.
-func setAside(dir, aside string, again []scenario.Spec) error {
-	for _, s := range again {
-		for _, from := range []string{"logs/" + s.Name, s.Name} { // a record without its logs is whole
-			old, fresh := filepath.Join(dir, filepath.FromSlash(from)), filepath.Join(dir, aside, filepath.FromSlash(from))
-			if !exists(old) {
-				continue
-			}
-			if err := errors.Join(os.MkdirAll(filepath.Dir(fresh), 0o755), os.Rename(old, fresh)); err != nil {
-				return fmt.Errorf("set the old record of %s aside: %w", s.Name, err)
-			}
-		}
-	}
-	return nil
-}
-
-func exists(path string) bool {
-	_, err := os.Lstat(path)
-	return err == nil
+	return all
 }

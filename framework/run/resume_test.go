@@ -198,7 +198,7 @@ func TestResumeKeepsOnlyWholeRecords(t *testing.T) {
 				if !strings.Contains(told, test.why) || !strings.Contains(told, "chaos/second Why:it has no result SetAside:set-aside-1/chaos/second") {
 					t.Errorf("run.json says %s", told)
 				}
-				if exists(filepath.Join(c.settings.Dir, "chaos", "second")) {
+				if runfolder.Exists(filepath.Join(c.settings.Dir, "chaos", "second")) {
 					t.Error("what the killed process left is not set aside")
 				}
 			})
@@ -271,7 +271,7 @@ func TestResumeRefuses(t *testing.T) {
 				specs = test.change(t, c, slices.Clone(specs))
 				_, _, err := resumed(t, c, specs)
 				errtest.Check(t, err, test.want)
-				if exists(filepath.Join(c.settings.Dir, "set-aside-1")) {
+				if runfolder.Exists(filepath.Join(c.settings.Dir, "set-aside-1")) {
 					t.Error("a record was set aside")
 				}
 			})

@@ -18,6 +18,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
 	"github.com/holdfast-ha/holdfast/framework/judge"
+	"github.com/holdfast-ha/holdfast/framework/run/timebudget"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 	"github.com/holdfast-ha/holdfast/workloads/image"
@@ -36,6 +37,7 @@ type runner struct {
 	token    string          // marks what this run creates
 	turn     turn            // the right to use the runner
 	whole    context.Context // of the whole run; nil under Ginkgo's own command
+	budget   timebudget.Budget
 
 	mu    sync.Mutex // of what follows: scenarios that run at the same time change it
 	file  runfolder.File

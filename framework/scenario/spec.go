@@ -73,6 +73,8 @@ type Spec struct {
 	Promises []invariant.Invariant
 	// About is how long the scenario takes on two cores, for the progress line.
 	About time.Duration
+	// First is set if a run with a limited time begins with it, and does not leave it out; see selection.MostTellingFirst.
+	First bool
 	// Full leaves it out of the short profile.
 	Full bool
 	// Stock also runs it with Kubernetes' own timings, in the full profile.

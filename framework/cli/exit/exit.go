@@ -6,11 +6,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/holdfast-ha/holdfast/framework/appsource"
+	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/interrupt"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
@@ -98,9 +100,12 @@ func Judged(o verdict.Outcome) error {
 }
 
 // CutShort is the exit code of an interrupted run, now or when it was stored: the signal's. A record does not name the signal. If a
-// time limit interrupted the run, and not a signal, the harness failed.
+// time limit interrupted the run, and not a signal, the harness failed. Of what a time budget left out, evidence is missing.
 func CutShort(by string, interrupted, notBegun int) error {
 	code := Failed
+	if strings.HasPrefix(by, runfolder.OutOfTime) {
+		return codeError{Unknown, fmt.Errorf("unknown: %d scenarios were left out: %s", notBegun, by)}
+	}
 	if signal := unix.SignalNum(by); signal > 0 {
 		code = 128 + int(signal)
 	} else if by == "" {

@@ -23,6 +23,7 @@ func TestWhatCannotBeWrittenHidesNothing(t *testing.T) {
 		"violated, and not written":      {exit.Judged(verdict.Violated), []error{full}, exit.Violated},
 		"not certified, and not written": {exit.With(exit.Violated, errors.New("not certified")), []error{full, full}, exit.Violated},
 		"unknown, and not written":       {exit.Judged(verdict.Unknown), []error{full}, exit.Failed},
+		"left out for want of time":      {exit.CutShort("--time-budget 40m0s", 0, 3), nil, exit.Unknown},
 		"interrupted, and not written":   {exit.CutShort("interrupt", 1, 0), []error{full}, exit.Failed},
 	} {
 		err := exit.Besides(test.outcome, test.failed...)

@@ -4,6 +4,9 @@ package runfolder
 // if no promise had been broken by then. It is not an invariant.Outcome, because the untried scenarios have no verdict.
 const OutcomeInterrupted = "interrupted"
 
+// OutOfTime begins File.Interrupted of a run that left scenarios out because they would not have ended in time.
+const OutOfTime = "--time-budget "
+
 // Cut reports whether the run was interrupted before every scenario had been run to its end.
 func (f File) Cut() bool {
 	interrupted, notBegun := f.Left()
