@@ -8,22 +8,19 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/holdfast-ha/holdfast/framework/disturb/capacity"
+	"github.com/holdfast-ha/holdfast/framework/disturb/catalogue"
 )
 
 var recreatable = Rule{
 	Number: 8, ID: "recreatable", Beyond: true,
-	Promise: "no pod ends whose replacement is not admitted (asked with dryRun=All), or for which no other node has its images and room",
+	Promise: "no pod ends whose replacement is not admitted (asked with dryRun=All), or for which no node that it may go to has its images and room",
 	needs:   []string{"pods", "nodes", "replicasets", "deployments", "statefulsets", "persistentvolumeclaims"},
 	step:    checkRecreatable,
 }
 
 func checkRecreatable(s *sight) {
 	asked := map[Object]bool{}
-	var leaving []corev1.Pod
-	if s.step.node != nil {
-		leaving = s.step.victims
-	}
-	room := capacity.New(capacity.Cluster{Nodes: s.Nodes, Pods: s.Pods, Claims: s.Claims}, leaving)
+	room := capacity.New(capacity.Cluster{Nodes: s.Nodes, Pods: s.Pods, Claims: s.Claims}, s.way())
 	for _, p := range s.step.victims {
 		w := s.ownerOf(p)
 		if w == nil && !s.listed(p.Namespace) {
@@ -53,40 +50,61 @@ func (s *sight) admitted(w *Workload) {
 	}
 }
 
-// elsewhere refuses a pod for which no other node has its images and room. With a node, the pods of the node need room at the same time.
+// way is how the victims of the step are replaced. Scaling makes a pod beside those that are there.
+func (s *sight) way() capacity.Way {
+	switch f := s.fault(); {
+	case s.step.node != nil:
+		return capacity.Way{Together: s.step.victims}
+	case f.Name == catalogue.Rollout.Name:
+		return capacity.Way{Renewed: true, Stays: s.step.target.away == 0}
+	case f.Name == catalogue.Scale.Name:
+		return capacity.Way{Stays: true}
+	}
+	return capacity.Way{}
+}
+
+// elsewhere refuses a pod for which no node has its images and room. The node that it is on takes its replacement, too, unless that node is what is
+// disturbed: then all pods of the node need room at the same time.
 func (s *sight) elsewhere(p corev1.Pod, room *capacity.Room) {
 	if c := capacity.PullsAlways(p); c != "" && !s.Limits.TrustRegistry {
 		s.refuse(objectOf(p), trust, "its container %s pulls its image each time (imagePullPolicy Always), and whether the registry answers cannot be seen", c)
 	}
 	var why []string
-	images := 0
+	images, back := 0, false
 	for i := range s.Nodes {
 		n := &s.Nodes[i]
-		if n.Name == p.Spec.NodeName {
-			continue
-		}
-		if missing := capacity.MissingImage(p, n); missing != "" && !s.Limits.TrustRegistry {
-			images++
-			why = append(why, fmt.Sprintf("%s does not list image %s", n.Name, missing))
+		own := n.Name == p.Spec.NodeName
+		if own && s.step.node != nil {
 			continue
 		}
 		no := unsteady(n)
 		if no == "" {
 			no = room.Refused(p, n)
 		}
-		if no == "" {
+		if missing := capacity.MissingImage(p, n); no == "" && !own && missing != "" && !s.Limits.TrustRegistry {
+			images++
+			no = "it does not list image " + missing
+		}
+		switch {
+		case no != "":
+			why = append(why, fmt.Sprintf("%s: %s", n.Name, no))
+		case own: // a replacement may still go to another node
+			back = true
+		default:
 			if s.step.node != nil {
 				room.Take(p, n.Name)
 			}
 			return
 		}
-		why = append(why, fmt.Sprintf("%s: %s", n.Name, no))
 	}
-	next := "make room, or add a node"
-	if images == len(why) && images > 0 {
-		next = trust
+	switch {
+	case back && images == 0:
+		return
+	case images > 0:
+		s.refuse(objectOf(p), trust, "each other node that would take its replacement lacks its image: %s", summary(why))
+	default:
+		s.refuse(objectOf(p), "make room, or add a node", "no %s would take its replacement: %s", map[bool]string{true: "other node", false: "node"}[s.step.node != nil], summary(why))
 	}
-	s.refuse(objectOf(p), next, "no other node would take its replacement: %s", summary(why))
 }
 
 // trust is what a reader can do about images of which no other node has a copy.

@@ -33,7 +33,7 @@ func TestRecreatable(t *testing.T) {
 		"nobody asked, for a cordon": {faults: "cordon", change: func(w *world) { delete(w.Admitted, web(w)) }},
 		"no other node has the image": {faults: drains, change: func(w *world) {
 			on("", func(n *corev1.Node) { n.Status.Images = nil })(w)
-		}, reason: "does not list image docker.io/shop/web:1"},
+		}, reason: "it does not list image docker.io/shop/web:1"},
 		"no other node has the image, and the registry is trusted": {faults: drains, change: func(w *world) {
 			w.Limits.TrustRegistry = true
 			on("", func(n *corev1.Node) { n.Status.Images = nil })(w)
@@ -72,7 +72,7 @@ func TestRecreatable(t *testing.T) {
 		}, reason: "against its anti-affinity over kubernetes.io/hostname"},
 		"a volume of its node": {faults: drains, change: func(w *world) {
 			w.each("web", func(p *corev1.Pod) { claimed(w, p, p.Spec.NodeName) })
-		}, reason: "the volume of its claim data-web-1-0 cannot be used there"},
+		}, reason: "cannot be used there"},
 		"a volume of any node": {faults: drains, change: func(w *world) {
 			w.each("web", func(p *corev1.Pod) { claimed(w, p, "") })
 		}},

@@ -30,17 +30,27 @@ type Cluster struct {
 	Claims map[Claim]corev1.PersistentVolume
 }
 
+// Way is how pods are replaced. The zero value: each leaves by itself before its replacement comes, as an evicted pod does.
+type Way struct {
+	// Together are the pods that leave at the same time, such as those of a drained node.
+	Together []corev1.Pod
+	// Stays: a pod leaves after its replacement has come, as in a rolling update that may make no pod unavailable.
+	Stays bool
+	// Renewed: a replacement is of a new revision, as in a rolling update.
+	Renewed bool
+}
+
 // Room is what the nodes have left, and where the scheduler's rules let a pod go.
 type Room struct {
 	cluster Cluster
-	leaving []corev1.Pod
+	way     Way
 	left    map[string]corev1.ResourceList // by node
 	ledgers map[string]*placement.Ledger   // by namespace, and by the pod that leaves
 }
 
-// New is the room of a cluster. Leaving are the pods that leave together, such as those of a drained node; none: pods leave one at a time.
-func New(c Cluster, leaving []corev1.Pod) *Room {
-	r := &Room{cluster: c, leaving: leaving, left: map[string]corev1.ResourceList{}, ledgers: map[string]*placement.Ledger{}}
+// New is the room of a cluster whose pods are replaced in some way.
+func New(c Cluster, way Way) *Room {
+	r := &Room{cluster: c, way: way, left: map[string]corev1.ResourceList{}, ledgers: map[string]*placement.Ledger{}}
 	for _, n := range c.Nodes {
 		r.left[n.Name] = n.Status.Allocatable.DeepCopy()
 	}
@@ -80,6 +90,10 @@ func (r *Room) Refused(p corev1.Pod, n *corev1.Node) string {
 			continue
 		}
 		left, has := r.left[n.Name][name]
+		if has && n.Name == p.Spec.NodeName && r.alone() { // what it leaves behind is free
+			left = left.DeepCopy()
+			left.Add(quantity)
+		}
 		if !has || left.Cmp(quantity) < 0 {
 			return fmt.Sprintf("it has %s of %s left, and %s are requested", left.String(), name, quantity.String())
 		}
@@ -115,6 +129,9 @@ func (r *Room) volumes(p corev1.Pod, n *corev1.Node) string {
 func (r *Room) legal(p corev1.Pod, n *corev1.Node) string {
 	made := p.DeepCopy()
 	made.UID, made.Spec.NodeName, made.DeletionTimestamp = "made", n.Name, nil
+	if r.way.Renewed {
+		renew(made)
+	}
 	v, known, err := r.ledgerWithout(p).Would(*observe.ListedPod(made).Pod)
 	switch {
 	case err != nil:
@@ -127,10 +144,13 @@ func (r *Room) legal(p corev1.Pod, n *corev1.Node) string {
 	return ""
 }
 
+// alone reports whether each pod leaves by itself before its replacement comes.
+func (r *Room) alone() bool { return len(r.way.Together) == 0 && !r.way.Stays }
+
 // ledgerWithout has the pods of a pod's namespace that stay.
 func (r *Room) ledgerWithout(p corev1.Pod) *placement.Ledger {
-	key, leaving := p.Namespace, r.leaving
-	if len(leaving) == 0 {
+	key, leaving := p.Namespace, r.way.Together
+	if r.alone() {
 		key, leaving = key+"/"+p.Name, []corev1.Pod{p}
 	}
 	if l := r.ledgers[key]; l != nil {
