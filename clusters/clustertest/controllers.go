@@ -69,12 +69,12 @@ func (a *API) controlNamespace(ns *corev1.Namespace) {
 		}
 		switch w := a.objects[at].(type) {
 		case *appsv1.Deployment:
-			if n, ready, changed := a.deploy(ns.Name, w.Name, *w.Spec.Replicas, w.Status.Replicas, w.Spec.Selector, w.Spec.Template); changed {
+			if n, ready, changed := a.deploy(ns.Name, metav1.OwnerReference{Kind: "Deployment", Name: w.Name, Controller: new(true)}, *w.Spec.Replicas, w.Status.Replicas, w.Spec.Selector, w.Spec.Template); changed {
 				w.Status = appsv1.DeploymentStatus{Replicas: n, UpdatedReplicas: n, AvailableReplicas: ready, ReadyReplicas: ready}
 				a.put(path.Dir(at), w)
 			}
 		case *appsv1.StatefulSet:
-			if n, ready, changed := a.deploy(ns.Name, w.Name, *w.Spec.Replicas, w.Status.Replicas, w.Spec.Selector, w.Spec.Template); changed {
+			if n, ready, changed := a.deploy(ns.Name, metav1.OwnerReference{Kind: "StatefulSet", Name: w.Name, Controller: new(true)}, *w.Spec.Replicas, w.Status.Replicas, w.Spec.Selector, w.Spec.Template); changed {
 				w.Status = appsv1.StatefulSetStatus{Replicas: n, UpdatedReplicas: n, AvailableReplicas: ready, ReadyReplicas: ready}
 				a.put(path.Dir(at), w)
 			}
@@ -85,9 +85,9 @@ func (a *API) controlNamespace(ns *corev1.Namespace) {
 // deploy creates the missing pods of a workload and updates its EndpointSlice. It returns how many pods the workload has, and
 // how many of them are ready.
 func (a *API) deploy(
-	namespace, name string, n, before int32, selector *metav1.LabelSelector, template corev1.PodTemplateSpec,
+	namespace string, by metav1.OwnerReference, n, before int32, selector *metav1.LabelSelector, template corev1.PodTemplateSpec,
 ) (total, ready int32, changed bool) {
-	collection := "/api/v1/namespaces/" + namespace + "/pods"
+	collection, name := "/api/v1/namespaces/"+namespace+"/pods", by.Name
 	own := func() (pods []*corev1.Pod) {
 		for _, at := range a.chosen(collection, true) {
 			if p := a.objects[at].(*corev1.Pod); labels.SelectorFromSet(selector.MatchLabels).Matches(labels.Set(p.Labels)) {
@@ -100,7 +100,11 @@ func (a *API) deploy(
 	for len(own()) < int(n) {
 		changed = true
 		p := &corev1.Pod{ObjectMeta: *template.ObjectMeta.DeepCopy(), Spec: *template.Spec.DeepCopy()}
-		p.Namespace, p.Name = namespace, fmt.Sprintf("%s-%d", name, a.version)
+		p.Namespace, p.Name, p.OwnerReferences = namespace, fmt.Sprintf("%s-%d", name, a.version), []metav1.OwnerReference{by}
+		if by.Kind == "Deployment" { // through a ReplicaSet, which nothing here asks for
+			p.OwnerReferences[0].Kind, p.OwnerReferences[0].Name = "ReplicaSet", name+"-5d"
+			p.Labels["pod-template-hash"] = "5d"
+		}
 		a.run(collection, p)
 	}
 	if !changed {

@@ -15,6 +15,7 @@ import (
 
 // stateful has the world offer its workload as a StatefulSet, and no Deployment.
 func (w *world) stateful() {
+	w.isSet = true
 	w.client.PrependReactor("*", "deployments", func(k8stesting.Action) (bool, runtime.Object, error) {
 		return true, nil, errors.New("there is no Deployment")
 	})

@@ -173,8 +173,12 @@ func TestEndpoints(t *testing.T) {
 		discoveryv1.Endpoint{TargetRef: ref("unknown")},
 		discoveryv1.Endpoint{Conditions: discoveryv1.EndpointConditions{Ready: &yes}})
 	slice("gateway-1", "gateway", discoveryv1.Endpoint{TargetRef: ref("gateway"), Conditions: discoveryv1.EndpointConditions{Ready: &yes}})
-	got, err := w.target().endpoints(t.Context())
-	if want := []string{"a-ready", "pod-001"}; err != nil || !slices.Equal(got, want) {
+	offered, err := w.target().offered(t.Context())
+	var got []string
+	for _, pod := range offered {
+		got = append(got, pod.Name)
+	}
+	if want := []string{"pod-001", "a-ready"}; err != nil || !slices.Equal(got, want) {
 		t.Errorf("got %q, %v, want %q", got, err, want)
 	}
 }

@@ -11,9 +11,11 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/poll"
 )
 
@@ -41,7 +43,7 @@ func ended(p corev1.Pod) bool {
 	return p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed
 }
 
-// allPods lists the workload's pods, those that have ended included, by name.
+// allPods lists the workload's pods, those that have ended included, by name. Pods of others with the same labels are not among them.
 func (t Target) allPods(ctx context.Context) (map[string]corev1.Pod, error) {
 	d, err := t.deployment(ctx)
 	if err != nil {
@@ -55,20 +57,52 @@ func (t Target) allPods(ctx context.Context) (map[string]corev1.Pod, error) {
 	}
 	pods := map[string]corev1.Pod{}
 	for _, p := range list.Items {
-		pods[p.Name] = p
+		if t.owns(&p) {
+			pods[p.Name] = p
+		}
 	}
 	return pods, nil
 }
 
-// endpoints names the pods that the endpoint controller offers to clients as ready.
-func (t Target) endpoints(ctx context.Context) ([]string, error) {
-	offered, err := t.offered(ctx)
-	var names []string
-	for _, pod := range offered {
-		names = append(names, pod.Name)
+// owns reports whether the workload's controller has made a pod. Labels do not say so: a Job, or another Deployment, may have the same.
+func (t Target) owns(p *corev1.Pod) bool {
+	by := metav1.GetControllerOfNoCopy(p)
+	if by == nil {
+		return false
 	}
-	sort.Strings(names)
-	return slices.Compact(names), err // a pod may belong to several Services
+	workload := history.Workload{Namespace: t.Namespace, Name: t.Workload, StatefulSet: t.StatefulSet}
+	return workload.Owns(&history.Pod{Namespace: p.Namespace, Labels: p.Labels, Owner: history.OwnerOf(by.Kind, by.Name)})
+}
+
+// served names those of some pods of the workload that the endpoint controller offers to clients as ready, and returns what else it offers.
+func (t Target) served(ctx context.Context, pods map[string]corev1.Pod) (own []string, others []corev1.ObjectReference, err error) {
+	offered, err := t.offered(ctx)
+	for _, ref := range offered {
+		if p, is := pods[ref.Name]; is && (ref.UID == "" || ref.UID == p.UID) {
+			own = append(own, ref.Name)
+		} else {
+			others = append(others, ref)
+		}
+	}
+	slices.Sort(own)
+	return slices.Compact(own), others, err // a pod may belong to several Services
+}
+
+// leftover names the first endpoint, of some that are not the workload's pods of now, that no client should be sent to: its pod is gone, or is
+// one of the workload's that has ended. Pods of other workloads may be behind the same Service.
+func (t Target) leftover(ctx context.Context, others []corev1.ObjectReference) (name string, err error) {
+	for _, ref := range others {
+		p, err := t.Client.CoreV1().Pods(t.Namespace).Get(ctx, ref.Name, metav1.GetOptions{})
+		switch {
+		case apierrors.IsNotFound(err):
+			return ref.Name, nil
+		case err != nil:
+			return "", fmt.Errorf("read pod %s/%s, an endpoint of %s: %w", t.Namespace, ref.Name, t.Workload, err)
+		case ref.UID != "" && ref.UID != p.UID, t.owns(p):
+			return ref.Name, nil
+		}
+	}
+	return "", nil
 }
 
 // offered are the pods that the endpoint controller offers to clients as ready.
@@ -121,7 +155,7 @@ func (t Target) settled(ctx context.Context) (done bool, saw string, err error) 
 	if err != nil {
 		return false, "", err
 	}
-	endpoints, err := t.endpoints(ctx)
+	endpoints, others, err := t.served(ctx, pods)
 	if err != nil {
 		return false, "", err
 	}
@@ -143,7 +177,14 @@ func (t Target) settled(ctx context.Context) (done bool, saw string, err error) 
 	}
 	done = d.Status.ObservedGeneration >= d.Generation && len(pods) == want && updated == want && available == room &&
 		pending == want-room && leaving == 0 && (len(t.services()) == 0 || slices.Equal(endpoints, placed))
-	return done, saw, nil
+	if !done || len(others) == 0 {
+		return done, saw, nil
+	}
+	left, err := t.leftover(ctx, others)
+	if left != "" {
+		saw += fmt.Sprintf(", and %s, which has gone, is still an endpoint", left)
+	}
+	return err == nil && left == "", saw, err
 }
 
 // look reports whether the workload is settled just now. It waits for an API server that is away for a moment.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -53,6 +54,7 @@ type world struct {
 	deaf      bool          // the API server says yes to all that is asked, and changes nothing
 	lag       time.Duration // so much later do controllers act; until then, what was deleted is going
 	evictable int           // how many evictions the budget still grants
+	isSet     bool          // the workload is a StatefulSet
 	stubborn  bool          // pods are placed on closed nodes, too
 	stale     bool          // endpoints stay as they are
 	shrink    string        // so little processor time does a filler get
@@ -112,6 +114,7 @@ func newWorld(replicas int, workers ...string) *world {
 	w.client.PrependReactor("patch", "pods", w.resized)
 	w.client.PrependReactor("create", "horizontalpodautoscalers", w.autoscaled)
 	w.client.PrependReactor("update", "horizontalpodautoscalers", w.autoscaled)
+	w.client.PrependReactor("list", "pods", w.owned)
 	w.client.PrependReactor("list", "pods", w.onNode)
 	w.client.PrependReactor("delete", "pods", w.deleted)
 	w.client.PrependReactor("create", "pods", w.evicted)
@@ -372,6 +375,25 @@ func (w *world) deleted(a k8stesting.Action) (bool, runtime.Object, error) {
 	defer w.mu.Unlock()
 	w.reconcile([]string{a.(k8stesting.DeleteAction).GetName()})
 	return true, nil, nil
+}
+
+// owned gives each pod that names no controller to the workload, whichever kind it is of now.
+func (w *world) owned(k8stesting.Action) (bool, runtime.Object, error) {
+	all, err := w.client.Tracker().List(corev1.SchemeGroupVersion.WithResource("pods"), corev1.SchemeGroupVersion.WithKind("Pod"), "ns")
+	list := all.(*corev1.PodList).DeepCopy()
+	for i := range list.Items {
+		if p := &list.Items[i]; p.OwnerReferences == nil {
+			p.OwnerReferences = []metav1.OwnerReference{{Kind: "StatefulSet", Name: "backend", Controller: new(true)}}
+			if !w.isSet {
+				p.OwnerReferences[0].Kind, p.OwnerReferences[0].Name = "ReplicaSet", "backend-5d"
+				p.Labels = maps.Clone(p.Labels)
+				if p.Labels != nil {
+					p.Labels["pod-template-hash"] = "5d"
+				}
+			}
+		}
+	}
+	return true, list, err
 }
 
 // onNode answers what the tracker cannot: which pods are on a node. kubectl's drain asks so.

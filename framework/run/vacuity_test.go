@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -101,7 +102,9 @@ func lazyTarget() fault.Target {
 	}}
 	for i := range 6 {
 		name := fmt.Sprintf("backend-%d", i)
-		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "ns", UID: types.UID(name), Labels: labels}, Spec: spec}
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "ns", UID: types.UID(name), Labels: map[string]string{"pod-template-hash": "5d"}}, Spec: spec}
+		maps.Copy(pod.Labels, labels)
+		pod.OwnerReferences = []metav1.OwnerReference{{Kind: "ReplicaSet", Name: "backend-5d", Controller: new(true)}}
 		pod.Spec.NodeName = fmt.Sprintf("w%d", i%3+1)
 		pod.Status = corev1.PodStatus{
 			Phase:             corev1.PodRunning,
