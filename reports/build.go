@@ -48,6 +48,7 @@ func Build(runDir string) (Report, error) {
 	}
 	r.fillIn(runDir, file)
 	r.noteTwins()
+	r.proveRemedies()
 	return r.Completed(), nil
 }
 

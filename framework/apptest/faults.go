@@ -54,10 +54,8 @@ const (
 
 // Faults are the disruptions that a test can name.
 var Faults = map[string]Disruption{
-	"rollout": {class: Voluntary, noun: "a rolling update and its rollback", make: func(w app.Workload) scenario.Spec {
-		return scenario.Spec{
-			Faults: []fault.Fault{fault.TryRollout{}}, Promises: []invariant.Invariant{invariant.RolloutCompletes{Workload: w.Name}},
-		}
+	"rollout": {class: Voluntary, noun: "a rolling update and its rollback", make: func(app.Workload) scenario.Spec {
+		return scenario.Spec{Faults: []fault.Fault{fault.Rollout{}}}
 	}},
 	"drain": {class: Voluntary, noun: "the drain of a node", make: func(w app.Workload) scenario.Spec {
 		return scenario.Spec{

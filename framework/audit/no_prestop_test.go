@@ -5,6 +5,7 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/holdfast-ha/holdfast/workloads"
@@ -24,6 +25,43 @@ func TestNoPreStop(t *testing.T) {
 			name: "the default grace period is enough", backend: none, evidence: evidence,
 			harm: func(d *appsv1.Deployment) { d.Spec.Template.Spec.TerminationGracePeriodSeconds = nil },
 		},
+	)
+	always := corev1.ContainerRestartPolicyAlways
+	// behind lets the Service lead to a proxy, and the backend listen elsewhere behind it.
+	behind := func(sidecar bool, proxy, app *corev1.Lifecycle) func(*appsv1.Deployment) {
+		return func(d *appsv1.Deployment) {
+			pod := &d.Spec.Template.Spec
+			front := corev1.Container{Name: "proxy", Image: "x", Ports: pod.Containers[0].Ports, ReadinessProbe: pod.Containers[0].ReadinessProbe, Lifecycle: proxy}
+			pod.Containers[0].Ports, pod.Containers[0].Lifecycle = []corev1.ContainerPort{{ContainerPort: 9999}}, app
+			if sidecar {
+				front.RestartPolicy, front.Resources = &always, corev1.ResourceRequirements{}
+				pod.InitContainers = append(pod.InitContainers, front)
+			} else {
+				pod.Containers = append(pod.Containers, front)
+			}
+		}
+	}
+	sleep := func(seconds int64) *corev1.Lifecycle {
+		return &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{Sleep: &corev1.SleepAction{Seconds: seconds}}}
+	}
+	drains := &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{Exec: &corev1.ExecAction{Command: []string{"wait-for-quiet"}}}}
+	const both = "containers proxy and backend, which requests to Service backend pass, get SIGTERM while requests still arrive at proxy"
+	const app = "container backend, which requests to Service backend pass, gets SIGTERM while requests still arrive at proxy"
+	caught(t, noPreStop,
+		mutant{name: "a proxy, and an application behind it", harm: behind(false, nil, nil), evidence: both},
+		mutant{
+			name: "a proxy in front of an application that sleeps", harm: behind(false, nil, sleep(20)),
+			evidence: "container proxy, which Service backend sends requests to, gets SIGTERM while requests still arrive",
+		},
+		mutant{name: "a sidecar, and an application behind it", harm: behind(true, nil, nil), evidence: both},
+		mutant{name: "a sidecar that sleeps while its application has ended", harm: behind(true, sleep(5), nil), evidence: app},
+		mutant{name: "a sidecar that sleeps for longer than its application", harm: behind(true, sleep(20), sleep(5)), evidence: app},
+	)
+	clean(t,
+		mutant{name: "a sidecar, which ends after its application", harm: behind(true, nil, sleep(5))},
+		mutant{name: "an application with a hook of unknown duration", harm: behind(true, sleep(5), drains)},
+		mutant{name: "a proxy that sleeps, and something with a port beside it", harm: behind(false, sleep(5), nil)},
+		mutant{name: "both sleep", harm: behind(false, sleep(5), sleep(5))},
 	)
 	clean(t, mutant{
 		name: "no Service sends it requests", backend: workloads.Backend{PreStop: workloads.NoPreStop, Budget: workloads.NoBudget},

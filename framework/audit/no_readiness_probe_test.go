@@ -58,13 +58,14 @@ func TestNoReadinessProbe(t *testing.T) {
 	)
 	clean(t,
 		mutant{
-			name: "a Service that publishes pods that are not ready", harm: func(d *appsv1.Deployment) {
+			name: "a Service for peers, which publishes pods that are not ready", harm: func(d *appsv1.Deployment) {
 				unserved(d)
 				d.Spec.Template.Spec.Containers = append(d.Spec.Template.Spec.Containers, corev1.Container{Name: "other"})
 			},
 			backend: workloads.Backend{Budget: workloads.NoBudget}, more: []runtime.Object{everyPod, func() *corev1.Service {
 				s := service("peers", intstr.FromInt32(7000), corev1.ProtocolTCP)
 				s.Spec.Selector, s.Spec.PublishNotReadyAddresses = map[string]string{workloads.LabelName: "worker"}, true
+				s.Spec.ClusterIP = corev1.ClusterIPNone
 				return s
 			}()},
 		},

@@ -134,7 +134,7 @@ func TestWhatMayNotBeReadIsNotChecked(t *testing.T) {
 			"one-zone", "pending-on-hard-constraint", "unmeetable-anti-affinity", "unusable-domain", "soft-constraint-violated", "fixed-node-ports",
 		}},
 		{Budgets, "all namespaces", []string{"budget-blocks-drains", "no-budget"}},
-		{Services, "all namespaces", []string{"no-readiness-probe", "no-prestop", "fixed-node-ports"}},
+		{Services, "all namespaces", []string{"no-readiness-probe", "no-prestop", "offers-unready-pods", "fixed-node-ports"}},
 		{EndpointSlices, "all namespaces", []string{"fixed-node-ports"}},
 		{ConfigMaps, "all namespaces", []string{"fixed-node-ports"}},
 	} {

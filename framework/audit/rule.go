@@ -50,6 +50,7 @@ var Rules = []Rule{
 	softConstraintViolated,
 	noReadinessProbe,
 	noPreStop,
+	offersUnreadyPods,
 	shortGracePeriod,
 	noMatchLabelKeys,
 	fixedNodePorts,
@@ -65,5 +66,6 @@ const (
 	docProbes       = "https://kubernetes.io/docs/tasks/configure-pod-container/configure-liveness-readiness-startup-probes/"
 	docTermination  = "https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-termination"
 	docEndpointFlow = "https://kubernetes.io/docs/tutorials/services/pods-and-endpoint-termination-flow/"
+	docService      = "https://kubernetes.io/docs/reference/kubernetes-api/service-resources/service-v1/#ServiceSpec"
 	docNodePort     = "https://kubernetes.io/docs/concepts/services-networking/service/#type-nodeport"
 )

@@ -20,8 +20,8 @@ type served struct {
 func (s *subject) served() (found []served, traffic bool) {
 	for _, service := range s.inside(s.Namespace).services {
 		selects := len(service.Spec.Selector) > 0 && includes(s.Template.Labels, service.Spec.Selector)
-		if !selects || service.Spec.PublishNotReadyAddresses || service.Spec.Type == corev1.ServiceTypeExternalName {
-			continue // a Service that publishes pods that are not ready ignores readiness
+		if !selects || forPeers(service) || service.Spec.Type == corev1.ServiceTypeExternalName {
+			continue
 		}
 		traffic = true
 		for _, p := range service.Spec.Ports {
@@ -33,6 +33,11 @@ func (s *subject) served() (found []served, traffic bool) {
 		}
 	}
 	return found, traffic
+}
+
+// forPeers reports whether a Service is one by which pods find each other before they are ready: it ignores readiness, and has no address.
+func forPeers(s *corev1.Service) bool {
+	return s.Spec.PublishNotReadyAddresses && s.Spec.ClusterIP == corev1.ClusterIPNone
 }
 
 // leadsTo returns the container behind a Service's port.

@@ -80,12 +80,9 @@ func (t Target) revisions(ctx context.Context) (fresh string, current *string, e
 	return "after " + d.ResourceVersion, current, nil
 }
 
-// rolledBack waits until the workload has settled with the revision that it had, or Kubernetes says that it does not.
+// rolledBack waits until the workload has settled with the revision that it had.
 func (t Target) rolledBack(ctx context.Context) (string, error) {
-	saw, stuck, err := t.finish(ctx, "to roll back")
-	if stuck != "" {
-		err = fmt.Errorf("roll %s back: it does not come to its end: %s", t.Workload, saw)
-	}
+	saw, err := t.Settle(ctx)
 	return "rolled back: " + saw, err
 }
 

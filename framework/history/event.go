@@ -133,6 +133,9 @@ type Pod struct {
 	Unschedulable string `json:"unschedulable,omitempty"`
 	// Waiting is the reason of a waiting container, such as CrashLoopBackOff.
 	Waiting string `json:"waiting,omitempty"`
+	// Killed means that a container of a pod that is being deleted ended by SIGKILL, as at the end of the grace period. One that ran out
+	// of memory does not count. False in older records.
+	Killed bool `json:"killed,omitempty"`
 	// Rules are the pod's scheduling constraints in Kubernetes' JSON: nodeSelector, tolerations, topologySpreadConstraints,
 	// and required affinity; {} if there are none. Only Listed and Added events contain them, see State. In older records
 	// no event has them.
@@ -150,6 +153,19 @@ type Lifecycle struct {
 	PreStop time.Duration `json:"preStop,omitempty"`
 	// Grace is the time from the deletion to SIGKILL.
 	Grace time.Duration `json:"grace,omitempty"`
+	// Containers are those that run as long as the pod, if there are several. Older records have none.
+	Containers []Container `json:"containers,omitempty"`
+}
+
+// Container is how one of a pod's containers ends, and which TCP ports it declares. A sidecar gets SIGTERM only after all other containers have
+// ended. The preStop hooks of all begin at the same time.
+//
+// Source: https://kubernetes.io/docs/concepts/workloads/pods/sidecar-containers/
+type Container struct {
+	Name    string        `json:"name"`
+	Sidecar bool          `json:"sidecar,omitempty"`
+	PreStop time.Duration `json:"preStop,omitempty"` // as of Lifecycle
+	Ports   []int32       `json:"ports,omitempty"`
 }
 
 // Ended reports whether all containers of the pod have terminated for good. Such a pod holds no resources and counts for
@@ -198,10 +214,6 @@ type Workload struct {
 	// Total is status.replicas: all pods that are not yet gone, old revisions included.
 	Total    int  `json:"total"`
 	Observed bool `json:"observed"` // the controller has seen the newest generation
-	// Overdue is the message of a Deployment whose rollout has made no progress within its deadline (Progressing=False), and Refused that of
-	// one whose pods cannot be created (ReplicaFailure=True). Empty in older records.
-	Overdue string `json:"overdue,omitempty"`
-	Refused string `json:"refused,omitempty"`
 }
 
 // Settled reports whether all replicas are of the newest revision and available, and there are no other pods.
@@ -215,6 +227,7 @@ type Slice struct {
 	Namespace string     `json:"namespace"`
 	Name      string     `json:"name"`
 	Service   string     `json:"service"`
+	Ports     []int32    `json:"ports,omitempty"` // of the pods; none in older records
 	Endpoints []Endpoint `json:"endpoints"`
 }
 

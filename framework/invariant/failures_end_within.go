@@ -243,7 +243,7 @@ func (j *failuresEndWithin) endedLate(v verdict.Verdict, outside *failures.Failu
 	if j.promise.Limit > 0 {
 		of = "promised"
 	}
-	return v.Violated(missing, "%s failed outside the %s time; the first was sent at %s on %s: %s, %s",
+	return v.Violated(missing, "%s%s failed outside the %s time; the first was sent at %s on %s: %s, %s", outside.Unended(lanes),
 		prose.Count(outside.Total, "request"), of, prose.Moment(first.Sent), first.Lane, first.Outcome, where)
 }
 

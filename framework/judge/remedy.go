@@ -21,23 +21,36 @@ type Remedy struct {
 	// Commands are the fix as commands for a shell, and Fix as data, a list of audit.Step.
 	Commands []string        `json:"commands,omitempty"`
 	Fix      json.RawMessage `json:"fix,omitempty"`
+	// Proof is what came of running the scenario again with the fix; empty: that was not done, and the remedy is a guess.
+	Proof string `json:"proof,omitempty"`
 }
 
 // cure is what takes away a cause.
 type cure struct {
 	cause  attribution.Cause
 	rules  []string // of the audit, the first that has a finding with a fix
-	advice string   // where no rule has one
+	advice string   // where no rule has one; empty: another cure of the cause has it
 }
 
 // cures are in the order in which they should be tried: what loses most requests in practice first.
 var cures = []cure{
 	{attribution.CauseLateEndpoint, []string{"no-prestop"}, "let the server serve for some seconds after SIGTERM, or give its container a preStop sleep"},
+	{attribution.CauseFrontEndedFirst, []string{"no-prestop"}, "give the container in front a preStop sleep that lasts as long as the application's"},
 	{attribution.CauseLateWithdrawal, []string{"no-prestop"}, "let the server serve for some seconds after SIGTERM, or give its container a preStop sleep"},
+	{attribution.CauseOfferedUnready, []string{"offers-unready-pods"}, "let clients use a Service without publishNotReadyAddresses"},
 	{attribution.CauseReadyTooEarly, []string{"no-readiness-probe"}, "give the container a readiness probe that succeeds only when it serves"},
 	{attribution.CauseCutAtSIGTERM, []string{"no-prestop"}, "let the server finish its requests at SIGTERM, or end it by a preStop hook with the signal at which it does"},
 	{attribution.CauseCutAtEnd, []string{"no-prestop"}, "let the server ask its clients to leave (Connection: close, or GOAWAY) before it ends, within its grace period"},
 	{attribution.CauseCutWhileEnding, []string{"no-prestop"}, "let the server finish its requests and ask its clients to leave before it ends"},
+	{attribution.CauseAppEndedFirst, []string{"no-prestop"}, "let the container in front close its connections while its preStop hook runs, or let the application serve until it has"},
+	{attribution.CauseBadAnswerEnding, []string{"no-prestop"}, "let the server go on answering well until it ends, or give its container a preStop sleep"},
+	{attribution.CauseKilled, []string{"short-grace-period"}, "make terminationGracePeriodSeconds longer than the preStop hook and the longest request together"},
+	{attribution.CauseCutAtSIGTERM, []string{"short-grace-period"}, ""}, // what SIGKILL cuts two seconds after SIGTERM
+	{attribution.CauseCutAtEnd, []string{"short-grace-period"}, ""},
+	{attribution.CauseCutWhileEnding, []string{"short-grace-period"}, ""},
+	{attribution.CauseOutageUnready, nil, "let the readiness probe ask only what belongs to its own pod, not what all pods share"},
+	{attribution.CauseOutageUnready, []string{"single-replica"}, "or run a second replica of what it asks"},
+	{attribution.CauseOutageUnended, nil, "find out why the pods that are left do not answer: their logs and events are with the record"},
 	{attribution.CauseOutageEviction, []string{"no-budget", "single-replica"}, "run at least two replicas, with a disruption budget"},
 	{attribution.CauseOutageDeletion, []string{"single-replica"}, "run at least two replicas, and let a rollout start new pods before it ends old ones (maxUnavailable 0)"},
 	{attribution.CauseOutageNodeLost, []string{"one-node", "one-zone", "single-replica"}, "spread the replicas over nodes and zones"},
@@ -55,6 +68,9 @@ func Remedies(run history.Run, verdicts []verdict.Verdict) (list []Remedy) {
 	}
 	add := func(c cure, why string) {
 		r := c.remedy(found, why)
+		if r.Rule == "" && c.advice == "" {
+			return
+		}
 		if !slices.ContainsFunc(list, func(other Remedy) bool { return other.Rule != "" && other.Rule == r.Rule }) {
 			list = append(list, r)
 		}
@@ -103,6 +119,17 @@ func (c cure) remedy(found []history.Finding, why string) Remedy {
 		}
 	}
 	return Remedy{Why: why + ": " + c.advice}
+}
+
+// Title is how far the remedy is to be trusted.
+func (r Remedy) Title() string {
+	switch {
+	case r.Proof != "":
+		return "remedy, tried (" + r.Proof + ")"
+	case len(r.Fix) > 0:
+		return "remedy, not tried"
+	}
+	return "advice"
 }
 
 // About is the remedy without its commands: "no-prestop: requests were ...".

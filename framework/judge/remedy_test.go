@@ -2,6 +2,7 @@ package judge_test
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -17,6 +18,9 @@ func broken(kind string, numbers map[string]float64) verdict.Verdict {
 
 func TestRemediesTakeAwayTheCauseThatWasSeen(t *testing.T) {
 	sleep := history.Finding{Rule: "no-prestop", Commands: []string{"kubectl patch ..."}, Fix: json.RawMessage(`[{"do":"patch"}]`)}
+	grace := history.Finding{Rule: "short-grace-period", Commands: []string{"kubectl patch ..."}, Fix: json.RawMessage(`[{"do":"patch"}]`)}
+	field := history.Finding{Rule: "offers-unready-pods", Commands: []string{"kubectl patch ..."}, Fix: json.RawMessage(`[{"do":"patch"}]`)}
+	second := history.Finding{Rule: "single-replica", Commands: []string{"kubectl patch ..."}, Fix: json.RawMessage(`[{"do":"patch"}]`)}
 	noFix := history.Finding{Rule: "no-readiness-probe"}
 	unrelated := history.Finding{Rule: "no-budget", Commands: []string{"kubectl create ..."}, Fix: json.RawMessage(`[{"do":"create"}]`)}
 	requests := invariant.Kind(invariant.NoFailedRequests{})
@@ -37,6 +41,23 @@ func TestRemediesTakeAwayTheCauseThatWasSeen(t *testing.T) {
 		"a drain that was blocked": {
 			[]history.Finding{{Rule: "budget-blocks-drains", Commands: []string{"x"}, Fix: json.RawMessage(`[{}]`)}},
 			broken(invariant.Kind(invariant.DrainCompletes{}), nil), []string{"budget-blocks-drains: a drain left pods on its node"},
+		},
+		"a cause that two rules take away": {
+			[]history.Finding{sleep, grace}, broken(requests, map[string]float64{"cause.cut-at-sigterm": 2}), []string{"no-prestop: ", "short-grace-period: "},
+		},
+		"a server that was killed":   {[]history.Finding{sleep, grace}, broken(requests, map[string]float64{"cause.killed": 2}), []string{"short-grace-period: "}},
+		"no hook is too long":        {[]history.Finding{sleep}, broken(requests, map[string]float64{"cause.cut-at-end": 2}), []string{"no-prestop: "}},
+		"a Service that offers pods": {[]history.Finding{sleep, field}, broken(requests, map[string]float64{"cause.offered-unready": 2}), []string{"offers-unready-pods: "}},
+		"pods that ask what all share": {
+			[]history.Finding{sleep, second}, broken(requests, map[string]float64{"cause.outage-unready": 9}),
+			[]string{"let the readiness probe ask only what belongs to its own pod", "single-replica: no endpoint was left"},
+		},
+		"pods that ask what has two replicas": {
+			[]history.Finding{sleep}, broken(requests, map[string]float64{"cause.outage-unready": 9}),
+			[]string{"let the readiness probe ask only", "or run a second replica of what it asks"},
+		},
+		"a sidecar that outlives the application": {
+			[]history.Finding{sleep}, broken(requests, map[string]float64{"cause.app-ended-first": 9, "cause.bad-answer-while-ending": 1}), []string{"no-prestop: requests were answered wrongly"},
 		},
 		"nothing for a cause without a remedy": {[]history.Finding{sleep}, broken(requests, map[string]float64{"cause.bad-answer": 3}), nil},
 		"nothing for what held":                {[]history.Finding{sleep}, verdict.Verdict{Outcome: verdict.Held, Numbers: map[string]float64{"cause.late-endpoint": 1}}, nil},
@@ -70,5 +91,23 @@ func TestFixesOfSeveralRemediesAreOneList(t *testing.T) {
 	})
 	if len(steps) != 3 || len(rules) != 2 {
 		t.Errorf("%d steps of %v, want 3 of a and b", len(steps), rules)
+	}
+}
+
+func TestHowFarARemedyIsToBeTrusted(t *testing.T) {
+	fix := judge.Remedy{Rule: "no-prestop", Fix: json.RawMessage(`[{}]`)}
+	advice := judge.Remedy{Why: "let it finish"}
+	before := judge.Tried{Outcome: verdict.Violated, Remedies: []judge.Remedy{fix, advice}}
+	proven := before.Prove(judge.Tried{Outcome: verdict.Held})
+	var got []string
+	for _, r := range []judge.Remedy{fix, advice, proven[0], proven[1]} {
+		got = append(got, r.Title())
+	}
+	want := []string{"remedy, not tried", "advice", "remedy, tried (cured by no-prestop)", "advice"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if nothing := (judge.Tried{Remedies: []judge.Remedy{advice}}).Prove(judge.Tried{}); nothing[0].Proof != "" {
+		t.Errorf("without a fix, proven: %q", nothing[0].Proof)
 	}
 }

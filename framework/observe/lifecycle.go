@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -14,12 +15,48 @@ func lifecycle(spec corev1.PodSpec) *history.Lifecycle {
 	for i := range spec.Containers {
 		c := &spec.Containers[i]
 		l.Readiness = l.Readiness && c.ReadinessProbe != nil
-		if c.Lifecycle != nil && c.Lifecycle.PreStop != nil && c.Lifecycle.PreStop.Sleep != nil {
-			l.PreStop = max(l.PreStop, time.Duration(c.Lifecycle.PreStop.Sleep.Seconds)*time.Second)
+		l.PreStop = max(l.PreStop, preStop(c))
+		l.Containers = append(l.Containers, ending(c, false))
+	}
+	for i := range spec.InitContainers {
+		if c := &spec.InitContainers[i]; c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways {
+			l.Containers = append(l.Containers, ending(c, true))
 		}
+	}
+	if len(l.Containers) < 2 {
+		l.Containers = nil // Lifecycle says it all
 	}
 	if spec.TerminationGracePeriodSeconds != nil {
 		l.Grace = time.Duration(*spec.TerminationGracePeriodSeconds) * time.Second
 	}
 	return l
+}
+
+func ending(c *corev1.Container, sidecar bool) history.Container {
+	out := history.Container{Name: c.Name, Sidecar: sidecar, PreStop: preStop(c)}
+	for _, p := range c.Ports {
+		if p.Protocol == "" || p.Protocol == corev1.ProtocolTCP {
+			out.Ports = append(out.Ports, p.ContainerPort)
+		}
+	}
+	return out
+}
+
+// preStop is how long a container's preStop hook sleeps.
+func preStop(c *corev1.Container) time.Duration {
+	if c.Lifecycle == nil || c.Lifecycle.PreStop == nil || c.Lifecycle.PreStop.Sleep == nil {
+		return 0
+	}
+	return time.Duration(c.Lifecycle.PreStop.Sleep.Seconds) * time.Second
+}
+
+// killReasons are the reasons with which a kubelet gives exit code 137 to a container that was not killed at the end of its grace period: it ran
+// out of memory, or nobody knows how it ended.
+var killReasons = []string{"OOMKilled", "ContainerStatusUnknown"}
+
+// killed reports whether a container ended by SIGKILL.
+func killed(c corev1.ContainerStatus) bool {
+	const bySIGKILL = 128 + 9
+	end := c.State.Terminated
+	return end != nil && end.ExitCode == bySIGKILL && !slices.Contains(killReasons, end.Reason)
 }

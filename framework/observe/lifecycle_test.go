@@ -5,6 +5,8 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
@@ -20,7 +22,7 @@ func TestPodLifecycle(t *testing.T) {
 		}
 		return c
 	}
-	grace := int64(12)
+	grace, always := int64(12), corev1.ContainerRestartPolicyAlways
 	for name, test := range map[string]struct {
 		spec corev1.PodSpec
 		want history.Lifecycle
@@ -32,7 +34,16 @@ func TestPodLifecycle(t *testing.T) {
 		},
 		"one of two has no probe, and sleeps longer": {
 			corev1.PodSpec{Containers: []corev1.Container{container(true, 3), container(false, 5)}},
-			history.Lifecycle{PreStop: 5 * time.Second},
+			history.Lifecycle{PreStop: 5 * time.Second, Containers: []history.Container{{PreStop: 3 * time.Second}, {PreStop: 5 * time.Second}}},
+		},
+		"a sidecar in front, and a container that prepares": {
+			corev1.PodSpec{
+				Containers: []corev1.Container{{Name: "app", Ports: []corev1.ContainerPort{{ContainerPort: 80}, {ContainerPort: 53, Protocol: corev1.ProtocolUDP}}}},
+				InitContainers: []corev1.Container{
+					{Name: "prepare"}, {Name: "proxy", RestartPolicy: &always, Ports: []corev1.ContainerPort{{ContainerPort: 8080, Protocol: corev1.ProtocolTCP}}},
+				},
+			},
+			history.Lifecycle{Containers: []history.Container{{Name: "app", Ports: []int32{80}}, {Name: "proxy", Sidecar: true, Ports: []int32{8080}}}},
 		},
 		"a command of unknown duration": {
 			corev1.PodSpec{Containers: []corev1.Container{{Lifecycle: &corev1.Lifecycle{
@@ -47,4 +58,37 @@ func TestPodLifecycle(t *testing.T) {
 			t.Errorf("%s: repeated: %+v", name, told)
 		}
 	}
+}
+
+// A container is killed at the end of its grace period if it ended by SIGKILL while its pod was being deleted, and for no other reason.
+func TestContainersThatAreKilled(t *testing.T) {
+	ended := func(code int32, reason string) []corev1.ContainerStatus {
+		return []corev1.ContainerStatus{{State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: code, Reason: reason}}}}
+	}
+	now := metav1.Now()
+	for name, test := range map[string]struct {
+		deleted *metav1.Time
+		status  corev1.PodStatus
+		want    bool
+	}{
+		"killed":                  {&now, corev1.PodStatus{ContainerStatuses: ended(137, "Error")}, true},
+		"a sidecar":               {&now, corev1.PodStatus{InitContainerStatuses: ended(137, "Error")}, true},
+		"ended by itself":         {&now, corev1.PodStatus{ContainerStatuses: ended(0, "Completed")}, false},
+		"ended by SIGTERM":        {&now, corev1.PodStatus{ContainerStatuses: ended(143, "Error")}, false},
+		"out of memory":           {&now, corev1.PodStatus{ContainerStatuses: ended(137, "OOMKilled")}, false},
+		"nobody knows":            {&now, corev1.PodStatus{ContainerStatuses: ended(137, "ContainerStatusUnknown")}, false},
+		"while nobody deletes it": {nil, corev1.PodStatus{ContainerStatuses: ended(137, "Error")}, false},
+	} {
+		pod := &corev1.Pod{ObjectMeta: named("p"), Status: test.status}
+		pod.DeletionTimestamp = test.deleted
+		if got := podEvent(pod, history.Modified).Pod.Killed; got != test.want {
+			t.Errorf("%s: killed: %t", name, got)
+		}
+	}
+}
+
+func TestPortsOfASlice(t *testing.T) {
+	port := int32(8080)
+	s := &discoveryv1.EndpointSlice{Ports: []discoveryv1.EndpointPort{{Port: &port}, {}}}
+	same(t, "ports", sliceEvent(s, history.Added).Slice.Ports, []int32{8080})
 }

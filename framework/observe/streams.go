@@ -2,7 +2,6 @@ package observe
 
 import (
 	"context"
-	"maps"
 	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -113,6 +112,8 @@ func podEvent(p *corev1.Pod, change history.Change) history.Event {
 			pod.Unschedulable = c.Message
 		}
 	}
+	pod.Killed = p.DeletionTimestamp != nil &&
+		(slices.ContainsFunc(p.Status.ContainerStatuses, killed) || slices.ContainsFunc(p.Status.InitContainerStatuses, killed))
 	var cpu resource.Quantity
 	for _, c := range p.Status.ContainerStatuses {
 		pod.Restarts += int(c.RestartCount)
@@ -140,6 +141,11 @@ func sliceEvent(s *discoveryv1.EndpointSlice, change history.Change) history.Eve
 	slice := &history.Slice{
 		Change: change, Namespace: s.Namespace, Name: s.Name, Service: s.Labels[discoveryv1.LabelServiceName],
 		Endpoints: []history.Endpoint{},
+	}
+	for _, p := range s.Ports {
+		if p.Port != nil {
+			slice.Ports = append(slice.Ports, *p.Port)
+		}
 	}
 	for _, e := range s.Endpoints {
 		slice.Endpoints = append(slice.Endpoints, endpoint(e))
@@ -200,33 +206,11 @@ func noteEvent(e *corev1.Event, change history.Change) history.Event {
 	}}
 }
 
-// PodsOf are pods as a record has them, by name.
-func PodsOf(pods map[string]corev1.Pod) (list []history.Pod) {
-	for _, name := range slices.Sorted(maps.Keys(pods)) {
-		p := pods[name]
-		list = append(list, *podEvent(&p, history.Modified).Pod)
-	}
-	return list
-}
-
-// WorkloadOf is a Deployment as a record has it.
-func WorkloadOf(d *appsv1.Deployment) history.Workload {
-	return *workloadEvent(d, history.Modified).Workload
-}
-
 func workloadEvent(d *appsv1.Deployment, change history.Change) history.Event {
 	w := workload(d.ObjectMeta, change, d.Spec.Selector, d.Spec.Replicas, d.Spec.Template)
 	w.Updated, w.Ready = int(d.Status.UpdatedReplicas), int(d.Status.ReadyReplicas)
 	w.Available, w.Total = int(d.Status.AvailableReplicas), int(d.Status.Replicas)
 	w.Observed = d.Status.ObservedGeneration >= d.Generation
-	for _, c := range d.Status.Conditions {
-		switch {
-		case c.Type == appsv1.DeploymentProgressing && c.Status == corev1.ConditionFalse && c.Reason == "ProgressDeadlineExceeded":
-			w.Overdue = c.Message
-		case c.Type == appsv1.DeploymentReplicaFailure && c.Status == corev1.ConditionTrue:
-			w.Refused = c.Message
-		}
-	}
 	return history.Event{Workload: w}
 }
 

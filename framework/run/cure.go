@@ -3,16 +3,12 @@ package run
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/holdfast-ha/holdfast/framework/judge"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
-
-// curedSuffix ends the name of a scenario that is run again with its remedies applied.
-const curedSuffix = "-fixed"
 
 // cure runs a scenario whose promise was broken again, with its remedies applied to the application, and says whether they cured it. The
 // first result stays as it is: the manifests are as they were.
@@ -31,26 +27,12 @@ func (r *runner) cure(ctx context.Context, s scenario.Spec, broken result) {
 	}
 	r.settings.Progress.More()
 	again := r.one(ctx, fixed)
-	r.settings.Progress.Note("  " + cured(broken, again, strings.Join(rules, ", "), fixed.Name))
+	r.settings.Progress.Note(fmt.Sprintf("  %s (%s)", broken.tried().Cured(again.tried(), strings.Join(rules, ", ")), fixed.Name))
 }
 
-// cured says what the fixes of some rules did: cured, or not, or cured of what they are for, where requests still fail for another cause.
-func cured(broken, again result, rules, name string) string {
-	if again.outcome == verdict.Held {
-		return fmt.Sprintf("cured by %s: %s", rules, name)
-	}
-	var left []string
-	for _, r := range again.remedies {
-		left = append(left, r.About())
-		if slices.ContainsFunc(broken.remedies, func(was judge.Remedy) bool { return len(was.Fix) > 0 && strings.HasPrefix(r.Why, was.Why) }) {
-			left = nil
-			break
-		}
-	}
-	if again.outcome != verdict.Violated || len(left) == 0 {
-		return fmt.Sprintf("not cured by %s: %s", rules, name)
-	}
-	return fmt.Sprintf("cured by %s of what it is for: %s; what is left has another cause: %s", rules, name, strings.Join(left, "; "))
+// tried is what came of a scenario, to be compared with another run of it.
+func (r result) tried() judge.Tried {
+	return judge.Tried{Outcome: r.outcome, Verdicts: r.verdicts, Remedies: r.remedies}
 }
 
 // withFixes is the same scenario of the application with the fixes of some remedies.
@@ -60,7 +42,7 @@ func withFixes(s scenario.Spec, remedies []judge.Remedy) (fixed scenario.Spec, r
 	if err != nil {
 		return s, nil, err
 	}
-	fixed.Name += curedSuffix
+	fixed.Name += judge.FixedSuffix
 	fixed.Claim = "with " + strings.Join(rules, ", ") + " mended, " + s.Claim
 	return fixed, rules, nil
 }

@@ -56,6 +56,8 @@ type result struct {
 	escaped bool  // a mutant that is caught by chance was not caught
 	busy    bool  // evidence is missing because the machine was busy
 	err     error // the harness failed before anything could be judged
+	// verdicts are those on its promises.
+	verdicts []verdict.Verdict
 	// remedies are what takes away why a promise was broken.
 	remedies []judge.Remedy
 	// findings are what the audit found in the workload of a user's application.
@@ -275,6 +277,7 @@ func (a *attempt) judge(s scenario.Spec, dir string, recordErr error) result {
 	}
 	a.where = recorded.Interrupted()
 	out := a.keep(s, judge.FoundBy(recorded, verdicts), nil)
+	out.verdicts = verdicts
 	out.remedies, out.findings = judge.Remedies(recorded, verdicts), judge.Audited(recorded)
 	return out
 }

@@ -37,7 +37,7 @@ func verdictWord(s scenario.Spec, r result) string {
 // remediesOf are a line for each remedy of a result.
 func remediesOf(r result) (lines []string) {
 	for _, remedy := range r.remedies {
-		lines = append(lines, "remedy: "+remedy.String())
+		lines = append(lines, remedy.Title()+": "+remedy.String())
 	}
 	return lines
 }

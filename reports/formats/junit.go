@@ -193,7 +193,7 @@ func junitDetails(s *reports.Scenario) string {
 		}
 	}
 	for _, r := range s.Remedies {
-		fmt.Fprintf(&b, "remedy: %s\n", r)
+		fmt.Fprintf(&b, "%s: %s\n", r.Title(), r)
 	}
 	for _, what := range s.Trouble {
 		fmt.Fprintf(&b, "trouble: %s\n", what)

@@ -125,7 +125,8 @@ func markdownDetails(s *reports.Scenario) string {
 		markdownVerdict(&b, &s.Verdicts[i])
 	}
 	for _, r := range s.Remedies {
-		fmt.Fprintf(&b, "\nRemedy: %s\n", words.MarkdownText(r.About()))
+		title := r.Title()
+		fmt.Fprintf(&b, "\n%s: %s\n", words.MarkdownText(strings.ToUpper(title[:1])+title[1:]), words.MarkdownText(r.About()))
 		for _, command := range r.Commands {
 			fmt.Fprintf(&b, "\n%s\n", words.MarkdownFence(command))
 		}

@@ -51,6 +51,7 @@ func (a accepted) listened(at history.Offset) bool {
 // answered takes in a request. A good answer on a connection that was open before does not show that the pod accepts new ones.
 // Behind a gateway it is unknown which connection was used, and a good answer counts.
 func (s *Timelines) answered(r *history.Request) {
+	s.see(r)
 	if r.GatewayTries > 0 {
 		s.Gateways[r.Lane] = true
 		s.gateway.add(r.Sent)

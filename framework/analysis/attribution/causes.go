@@ -15,10 +15,16 @@ const (
 	// CauseLateWithdrawal: as CauseLateEndpoint, but the endpoint had been withdrawn for longer than a proxy takes on a usual
 	// machine: the proxy is starved, or stuck.
 	CauseLateWithdrawal Cause = "late-withdrawal"
+	// CauseFrontEndedFirst: as CauseLateEndpoint, for a container in front of an application that ends later: the hook is in the wrong one.
+	CauseFrontEndedFirst Cause = "front-ended-first"
+	// CauseOfferedUnready: its Service has publishNotReadyAddresses.
+	CauseOfferedUnready Cause = "offered-unready"
 	// CauseCutAtSIGTERM: requests in flight are dropped instead of finished.
 	CauseCutAtSIGTERM Cause = "cut-at-sigterm"
 	// CauseCutAtEnd: the server does not ask clients in time to leave long-lived connections.
 	CauseCutAtEnd Cause = "cut-at-end"
+	// CauseKilled: the server had not finished when its grace period was over.
+	CauseKilled Cause = "killed"
 	// CauseCutWhileEnding is one of the two causes above, in a record that does not contain when SIGTERM was sent.
 	CauseCutWhileEnding Cause = "cut-while-ending"
 	// CauseRestart: a crash, a failed liveness probe, a resize that restarts.
@@ -38,10 +44,18 @@ const (
 	CauseOutageDeletion Cause = "outage-deletion"
 	CauseOutageNodeLost Cause = "outage-node-lost"
 	CauseOutagePressure Cause = "outage-pressure-eviction"
+	// CauseOutageUnready: the pods run, and each says by its readiness probe that it cannot serve. What all of them ask is away.
+	CauseOutageUnready Cause = "outage-unready"
+	// CauseOutageUnended: nothing that was recorded explains why, and no request was answered any more until the load ended.
+	CauseOutageUnended Cause = "outage-unended"
 	// CauseProxyUpdate: a single request met kube-proxy's change of the Service's rules. See proxyupdate.go.
 	CauseProxyUpdate Cause = "proxy-update"
 	// CauseBadAnswer: the server answered wrongly.
 	CauseBadAnswer Cause = "bad-answer"
+	// CauseBadAnswerEnding: as CauseBadAnswer, from a pod whose deletion had been accepted.
+	CauseBadAnswerEnding Cause = "bad-answer-while-ending"
+	// CauseAppEndedFirst: as CauseBadAnswerEnding, from a container in front of an application that was told to end before it.
+	CauseAppEndedFirst Cause = "app-ended-first"
 	// CauseCutWhileReady: the server cut or refused the connection for no reason that can be seen from outside.
 	CauseCutWhileReady Cause = "cut-while-ready"
 	// CauseSlow is not certainly the system's fault: the machine may have been busy.
@@ -60,8 +74,11 @@ var causes = []struct {
 	{CausePressure, "sent to a pod that its kubelet was evicting, and that was still offered to clients"},
 	{CauseLateEndpoint, "sent to a pod that had stopped listening, because the proxies had not noticed yet"},
 	{CauseLateWithdrawal, "sent to a pod that had stopped listening, because the proxies had not noticed for more than " + ProxyLag.String()},
+	{CauseFrontEndedFirst, "sent to a pod whose container in front had been told to end before the application behind it"},
+	{CauseOfferedUnready, "sent to a pod that was not ready, because its Service offers such pods (publishNotReadyAddresses)"},
 	{CauseCutAtSIGTERM, "cut by a server that dropped what was in flight at SIGTERM"},
 	{CauseCutAtEnd, "cut by a server that kept its connections to its very end"},
+	{CauseKilled, "cut by a server that was killed at the end of its grace period"},
 	{CauseCutWhileEnding, "cut by a server that ended with the connection open"},
 	{CauseNodeLost, "sent to a pod on a lost node, whose endpoint was still there"},
 	{CauseNodeLostConnection, "lost on a connection to a pod on a lost node"},
@@ -71,8 +88,12 @@ var causes = []struct {
 	{CauseOutagePressure, "no endpoint was left: kubelets had evicted the last one"},
 	{CauseOutageNodeLost, "no endpoint was left: the last one was on a lost node"},
 	{CauseOutageDeletion, "no endpoint was left: the last one had been deleted"},
+	{CauseOutageUnready, "no endpoint was left: all pods had withdrawn themselves by their readiness probes"},
+	{CauseOutageUnended, "no request was answered well any more, to the end of the record"},
 	{CauseProxyUpdate, "rejected while kube-proxy changed the Service's nftables rules"},
 	{CauseBadAnswer, "answered wrongly by a pod that was ready"},
+	{CauseBadAnswerEnding, "answered wrongly by a pod that had been told to end"},
+	{CauseAppEndedFirst, "answered wrongly by a container in front, because the application behind it had been told to end first"},
 	{CauseCutWhileReady, "cut, or refused, by a pod that was ready"},
 	{CauseSlow, "not answered in time, and nothing was wrong with the pods"},
 	{CauseUnknown, "nothing that was seen explains it"},
@@ -118,6 +139,7 @@ type PodPhase string
 const (
 	PhaseStarting   PodPhase = "starting"           // an endpoint, and has not answered any request yet
 	PhaseReady      PodPhase = "ready"              // nothing is wrong with it
+	PhaseUnready    PodPhase = "unready"            // it was ready before, and still runs
 	PhaseRestarting PodPhase = "restarting"         // its container has ended, or is being killed, and is restarted
 	PhaseEvicted    PodPhase = "being evicted"      // by its kubelet, without a deletion
 	PhaseDeleting   PodPhase = "deletion requested" // and its endpoint is still ready
@@ -150,6 +172,9 @@ type Attribution struct {
 	Phase      PodPhase
 
 	Pod, Node, Zone, Revision string
+
+	// Story says what led to a cause that several pods share; empty: that of the pod does.
+	Story string
 
 	Among []PodOn // all pods to which it may have been sent, according to the cause
 }

@@ -29,6 +29,7 @@ type causeCount struct {
 	phases      map[PodPhase]uint64
 	pods        map[string]uint64 // by name; empty: unknown
 	nodes       map[string]uint64 // like pods
+	story       string            // of the first failure
 }
 
 // Attributed finds the causes. Call it when all requests were read, because later answers are evidence for earlier failures.
@@ -57,7 +58,7 @@ func (s *FailureGroups) Each(visit func(kind FailureGroup, at history.Offset, li
 		if a.Cause == CauseUnknown && s.alone(kinds, i) && s.Timelines.rulesChanged(kind, at) {
 			a = Attribution{Cause: CauseProxyUpdate, Confidence: ConfidenceRest}
 		}
-		visit(kind, at, s.kinds[kind], a)
+		visit(kind, at, s.kinds[kind], s.Timelines.unendedAt(kind, at, a))
 	}
 }
 
@@ -70,7 +71,7 @@ func (f *Attributed) add(at history.Offset, n uint64, a Attribution) {
 	if c == nil {
 		c = &causeCount{
 			cause: a.Cause, first: at, known: make(map[Confidence]uint64), phases: make(map[PodPhase]uint64),
-			pods: make(map[string]uint64), nodes: make(map[string]uint64),
+			pods: make(map[string]uint64), nodes: make(map[string]uint64), story: a.Story,
 		}
 		f.causes[a.Cause] = c
 	}
@@ -127,7 +128,9 @@ func (f *Attributed) Evidence(s *Timelines) (lines []string) {
 // details are the pod or node, its phase, and how well they are known.
 func (c *causeCount) details(s *Timelines) string {
 	var parts []string
-	if pod := largest(c.pods); pod != "" {
+	if c.story != "" {
+		parts = append(parts, c.story)
+	} else if pod := largest(c.pods); pod != "" {
 		parts = append(parts, s.story(pod, c.first))
 	} else if node := largest(c.nodes); node != "" {
 		parts = append(parts, node)
@@ -210,10 +213,15 @@ func (s *Timelines) story(pod string, at history.Offset) string {
 	}
 	switch {
 	case l.Lifecycle == nil || l.EndBegan() == evidence.Never:
+	case l.front != nil:
+		text += l.containers()
 	case l.Lifecycle.PreStop == 0:
 		text += ", no preStop sleep"
 	default:
 		text += fmt.Sprintf(", preStop sleep %s", l.Lifecycle.PreStop)
+	}
+	if l.Killed {
+		text += fmt.Sprintf(", killed after its grace period of %s", l.Lifecycle.Grace)
 	}
 	if s.facts.EventsMissing(at) {
 		text += "; what Kubernetes said of it may be lost, as the watch of events was blind"

@@ -2,6 +2,7 @@ package attribution
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
 
@@ -53,8 +54,9 @@ func (s *Timelines) findTarget() {
 			s.target = []string{e.Workload.Name}
 		}
 	}
+	own := slices.Collect(maps.Values(s.own)) // the URL of a lane leads there, so that it is no gateway's
 	for name := range s.objects.Services {
-		if !slices.Contains(s.target, name) {
+		if !slices.Contains(s.target, name) && !slices.Contains(own, name) {
 			s.entry = append(s.entry, name)
 		}
 	}
@@ -64,6 +66,7 @@ func (s *Timelines) findTarget() {
 
 // around is the state of the Services' endpoints at a moment.
 type around struct {
+	services []string
 	fine     int       // endpoints that could have answered, as far as is known
 	troubled []trouble // endpoints that could not answer, or may not have been able to
 	entry    bool      // the endpoints are a gateway's own
@@ -72,6 +75,7 @@ type around struct {
 // look sorts the pods to which proxies may have sent requests by what was wrong with them. A pod that accepted connections
 // shortly before and after the moment is fine, unless suspectAll is set.
 func (s *Timelines) look(services []string, at history.Offset, lag time.Duration, suspectAll bool) (a around) {
+	a.services = services
 	for _, service := range services {
 		entry := slices.Contains(s.entry, service)
 		a.entry = a.entry || entry
@@ -85,6 +89,7 @@ func (s *Timelines) look(services []string, at history.Offset, lag time.Duration
 				continue
 			}
 			t, bad := s.troubleOf(l, at)
+			t.sure = t.sure || t.cause == CauseReadyTooEarly && l.offeredUnready(services, at)
 			bad = bad && (!entry || t.cause != CauseReadyTooEarly) // answers do not name the gateway's pod
 			switch {
 			case !suspectAll && (l.accepted.listened(at) || entry && s.gateway.listened(at)):
@@ -163,18 +168,30 @@ func (s *Timelines) known(kind FailureGroup, l *PodTimeline, at history.Offset) 
 		a.Phase = t.phase
 	}
 	switch {
-	case answeredWrongly(kind.Outcome) && kind.Outcome != history.Stall:
-		a.Cause = CauseBadAnswer
+	case answeredWrongly(kind.Outcome) && kind.Outcome != history.Stall && !(bad && t.ending() && cut(kind.Outcome)):
+		a.Cause = s.wrongAnswer(l, bad && t.ending(), at)
 	case bad && t.cause == CauseNodeLost && kind.inferred:
 		a.Cause = CauseNodeLostConnection
 	case bad && t.ending() && cut(kind.Outcome):
 		a.Cause = l.cutBy(at)
 	case bad:
-		a.Cause = t.cause
+		a.Cause = s.finer(t.cause, l, s.servicesOf(kind.Lane), at)
 	case cut(kind.Outcome), kind.Outcome == history.Refused:
 		a.Cause = CauseCutWhileReady
 	}
 	return a
+}
+
+// wrongAnswer is why a pod answered wrongly. One that is ending may do so because the application behind its container in front is not there
+// any more.
+func (s *Timelines) wrongAnswer(l *PodTimeline, ending bool, at history.Offset) Cause {
+	switch {
+	case ending && s.applicationEnded(l, at):
+		return CauseAppEndedFirst
+	case ending:
+		return CauseBadAnswerEnding
+	}
+	return CauseBadAnswer
 }
 
 // cut reports whether a connection ended during a request.
@@ -186,7 +203,7 @@ func cut(o history.Outcome) bool {
 	return false
 }
 
-// cutBy distinguishes a server that drops requests in flight at SIGTERM from one that keeps its connections until it exits.
+// cutBy distinguishes a server that drops requests in flight at SIGTERM from one that keeps its connections until it exits, or is killed.
 func (l *PodTimeline) cutBy(at history.Offset) Cause {
 	term := l.sigterm()
 	if !term.OK {
@@ -194,11 +211,14 @@ func (l *PodTimeline) cutBy(at history.Offset) Cause {
 	}
 	drops := dropsWithin
 	if l.Lifecycle.Grace > 0 {
-		left := max(l.Lifecycle.Grace-l.Lifecycle.PreStop, leastGrace) // from SIGTERM to SIGKILL
+		left := max(l.Lifecycle.Grace-l.preStop(), leastGrace) // from SIGTERM to SIGKILL
 		drops = min(drops, left/2)
 	}
-	if at <= term.At+drops {
+	switch {
+	case at <= term.At+drops:
 		return CauseCutAtSIGTERM
+	case l.Killed:
+		return CauseKilled
 	}
 	return CauseCutAtEnd
 }
@@ -206,6 +226,9 @@ func (l *PodTimeline) cutBy(at history.Offset) Cause {
 // unknownPod attributes failures on new connections, which may have gone to any endpoint.
 func (s *Timelines) unknownPod(kind FailureGroup, at history.Offset) Attribution {
 	services := s.servicesOf(kind.Lane)
+	if found, ok := s.withdrew(services, at); ok {
+		return found
+	}
 	for _, try := range []struct {
 		lag        time.Duration
 		suspectAll bool
@@ -227,6 +250,8 @@ func (s *Timelines) servicesOf(lane history.Lane) []string {
 		return front.Entries
 	case s.Gateways[lane]:
 		return s.entry
+	case s.own[lane] != "":
+		return []string{s.own[lane]}
 	}
 	return s.target
 }
@@ -235,7 +260,7 @@ func (s *Timelines) servicesOf(lane history.Lane) []string {
 // sent requests. Not ok: there is no such pod.
 func (s *Timelines) choose(kind FailureGroup, at history.Offset, a around) (Attribution, bool) {
 	if a.fine == 0 && !a.entry {
-		if found, ok := s.outage(at, a.troubled); ok {
+		if found, ok := s.outage(a.services, at, a.troubled); ok {
 			return found, true
 		}
 	}
@@ -245,6 +270,9 @@ func (s *Timelines) choose(kind FailureGroup, at history.Offset, a around) (Attr
 	list = prefer(list, func(t trouble) bool { return s.shows(kind.Outcome, t, at) })
 	if len(list) == 0 {
 		return Attribution{}, false
+	}
+	for i, t := range list {
+		list[i].cause = s.finer(t.cause, t.pod, a.services, at)
 	}
 	list = slices.SortedStableFunc(slices.Values(list), func(a, b trouble) int { return cmp.Compare(a.sent, b.sent) })
 	all := whom(list)

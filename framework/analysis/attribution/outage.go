@@ -9,7 +9,7 @@ import (
 
 // Outage attributes a failure at a time when no pod could have answered, because all had ended or were unreachable. Pods that
 // start or restart are no outage: they will answer.
-func (s *Timelines) outage(at history.Offset, all []trouble) (Attribution, bool) {
+func (s *Timelines) outage(services []string, at history.Offset, all []trouble) (Attribution, bool) {
 	gone := slices.DeleteFunc(slices.Clone(all), func(t trouble) bool {
 		return t.cause == CauseReadyTooEarly && !t.sure // so new that the proxies do not know it
 	})
@@ -17,7 +17,7 @@ func (s *Timelines) outage(at history.Offset, all []trouble) (Attribution, bool)
 		return Attribution{}, false
 	}
 	if len(gone) == 0 {
-		gone = s.lastTaken(at)
+		gone = s.lastTaken(services, at)
 	}
 	if len(gone) == 0 {
 		return Attribution{}, false
@@ -53,16 +53,16 @@ func outageBy(t trouble) Cause {
 }
 
 // lastTaken are the pods that were the last ready endpoints, with what ended them.
-func (s *Timelines) lastTaken(at history.Offset) (list []trouble) {
+func (s *Timelines) lastTaken(services []string, at history.Offset) (list []trouble) {
 	var last history.Offset
-	for _, service := range s.target {
+	for _, service := range services {
 		for _, l := range s.Sorted(service) {
 			if w := l.Withdrawn(at + evidence.WatchSkew); w.OK && l.firstAnswer.OK {
 				last = max(last, w.At)
 			}
 		}
 	}
-	for _, service := range s.target {
+	for _, service := range services {
 		for _, l := range s.Sorted(service) {
 			w := l.Withdrawn(at + evidence.WatchSkew)
 			if !w.OK || !l.firstAnswer.OK || w.At < last-ProxyLag {

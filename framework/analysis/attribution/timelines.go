@@ -1,6 +1,7 @@
 package attribution
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
@@ -11,6 +12,7 @@ import (
 // PodTimeline is the timeline of a pod, with what the requests showed of it.
 type PodTimeline struct {
 	*timeline.Pod
+	front       *history.Container // the one of several containers that Services send requests to; nil: it is not known which
 	zone        string
 	accepted    accepted
 	firstAnswer history.Moment
@@ -33,10 +35,12 @@ type Timelines struct {
 	probed   map[string]bool                 // templates whose pods have a readiness probe, see template
 	Gateways map[history.Lane]bool           // lanes that go through a gateway
 	fronts   map[history.Lane]*history.Front // of those, lanes whose gateway is not holdfast's own, and names no pod
+	own      map[history.Lane]string         // the Service that a lane's URL leads to, if it names one
 	gateway  accepted                        // when a gateway answered, errors included
 	target   []string                        // the Services to which requests go
 	entry    []string                        // the other Services
 	from     history.Offset                  // when the load began
+	lately   map[history.Lane]*lately        // see unended
 	last     *PodTimeline                    // the pod that answered last
 	order    map[string][]*PodTimeline       // see Sorted
 	hosts    map[string]bool                 // the hosts of dialled addresses; true: the host never was a pod's
@@ -56,13 +60,17 @@ func TimelinesOf(f *evidence.Run) *Timelines {
 }
 
 func newTimelines(f *evidence.Run) *Timelines {
-	s := &Timelines{facts: f, objects: f.Timeline(), probed: make(map[string]bool), Gateways: make(map[history.Lane]bool), fronts: f.Record.Fronts()}
+	s := &Timelines{
+		facts: f, objects: f.Timeline(), probed: make(map[string]bool), Gateways: make(map[history.Lane]bool), fronts: f.Record.Fronts(),
+		own: f.Record.Services(), lately: make(map[history.Lane]*lately),
+	}
 	for lane := range s.fronts {
 		s.Gateways[lane] = true
 	}
+	maps.DeleteFunc(s.own, func(_ history.Lane, service string) bool { return !s.hasService(service) })
 	s.from, _ = f.UnderLoad()
 	for _, p := range s.objects.Pods {
-		l := &PodTimeline{Pod: p}
+		l := &PodTimeline{Pod: p, front: front(p, s.objects.Ports)}
 		if n := s.objects.Nodes[p.Node]; n != nil {
 			l.zone = n.Zone
 		}

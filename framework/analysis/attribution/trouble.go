@@ -2,6 +2,7 @@ package attribution
 
 import (
 	"slices"
+	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
 	"github.com/holdfast-ha/holdfast/framework/history"
@@ -56,11 +57,16 @@ func (s *Timelines) troubleOf(l *PodTimeline, at history.Offset) (t trouble, ok 
 	return trouble{pod: l, phase: PhaseReady}, false
 }
 
-// sigterm is when SIGTERM was sent, calculated from the pod's lifecycle; not OK: unknown.
+// sigterm is when SIGTERM was sent to the container that Services send requests to, calculated from the pod's lifecycle; not OK: unknown.
 func (l *PodTimeline) sigterm() history.Moment {
 	if l.Lifecycle == nil {
 		return history.Moment{}
 	}
+	return l.told(l.preStop())
+}
+
+// told is when a container whose preStop hook sleeps for so long was told to end; not OK: unknown.
+func (l *PodTimeline) told(sleeps time.Duration) history.Moment {
 	begin := l.Requested
 	if l.Evicted.OK && (!begin.OK || l.Evicted.At < begin.At) {
 		begin = l.Evicted
@@ -68,7 +74,6 @@ func (l *PodTimeline) sigterm() history.Moment {
 	if !begin.OK {
 		return history.Moment{}
 	}
-	sleeps := l.Lifecycle.PreStop
 	if grace := l.Lifecycle.Grace; grace > 0 {
 		sleeps = min(sleeps, grace)
 	}

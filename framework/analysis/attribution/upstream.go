@@ -15,8 +15,11 @@ func (s *Timelines) upstream(kind FailureGroup, at history.Offset) Attribution {
 		behind = front.Backends
 	}
 	a := s.look(behind, at, ProxyLag, false)
+	if found, ok := s.withdrew(behind, at); ok {
+		return found
+	}
 	if a.fine == 0 {
-		if found, ok := s.outage(at, a.troubled); ok {
+		if found, ok := s.outage(behind, at, a.troubled); ok {
 			return found
 		}
 		if found, ok := s.choose(kind, at, a); ok {

@@ -302,6 +302,15 @@ func (l *Failures) Breaks(v *verdict.Verdict, t *requests.Stats, lanes []history
 	return first
 }
 
+// Unended is the beginning of a sentence about an outage on some lanes that had not ended: it matters more than how many requests failed. Empty:
+// there was none.
+func (l *Failures) Unended(lanes []history.Lane) string {
+	if text := l.Groups.Timelines.Unended(lanes); text != "" {
+		return text + "; "
+	}
+	return ""
+}
+
 // Violate is the verdict that none of these requests may have failed.
 func (l *Failures) Violate(v verdict.Verdict, t *requests.Stats, lanes []history.Lane, d verdict.Missing) verdict.Verdict {
 	var all uint64
@@ -316,6 +325,6 @@ func (l *Failures) Violate(v verdict.Verdict, t *requests.Stats, lanes []history
 	l.Attributed().Numbers(&v)
 	l.SinceFault(&v, lanes)
 	v.Support(l.Evidence(t, lanes)...)
-	return v.Violated(d, "%d of %s failed (%s), the first at %s: %s, %s", l.Total, prose.Count(all, "request"),
+	return v.Violated(d, "%s%d of %s failed (%s), the first at %s: %s, %s", l.Unended(lanes), l.Total, prose.Count(all, "request"),
 		strings.Join(parts, ", "), prose.Moment(l.first.Sent), l.first.Outcome, KindOf(&l.first).Server())
 }

@@ -1,6 +1,8 @@
 package timeline
 
 import (
+	"slices"
+
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
@@ -18,6 +20,11 @@ func (s endpointSlices) see(t *Timeline, at history.Offset, seen *history.Slice)
 	}
 	if _, known := t.Services[seen.Service]; !known {
 		t.Services[seen.Service] = nil
+	}
+	for _, port := range seen.Ports {
+		if !slices.Contains(t.Ports[seen.Service], port) {
+			t.Ports[seen.Service] = append(t.Ports[seen.Service], port)
+		}
 	}
 	now := make(map[*Pod]Endpoint)
 	for _, slice := range s {

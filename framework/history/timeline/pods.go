@@ -18,6 +18,8 @@ type Pod struct {
 	Revision string
 	// Disruption is the last reason of a DisruptionTarget condition, see history.Pod.
 	Disruption string
+	// Killed means that a container ended by SIGKILL while the pod was being deleted, see history.Pod.
+	Killed bool
 	// Lifecycle is nil in older records.
 	Lifecycle *history.Lifecycle
 	// Alone means that no other pod of the record had the name.
@@ -103,6 +105,7 @@ func (p *Pod) see(at history.Offset, seen *history.Pod) {
 	p.Node, p.IP, p.Labels = cmp.Or(seen.Node, p.Node), cmp.Or(seen.IP, p.IP), seen.Labels
 	p.Revision = cmp.Or(seen.Labels["pod-template-hash"], seen.Labels["controller-revision-hash"], p.Revision)
 	p.Disruption = cmp.Or(seen.Disruption, p.Disruption)
+	p.Killed = p.Killed || seen.Killed
 	if seen.Lifecycle != nil {
 		p.Lifecycle = seen.Lifecycle
 	}

@@ -16,6 +16,8 @@ type Timeline struct {
 	// Services are the pods that a Service ever had as endpoints, in the order of Pods, by the Service's name. A Service whose
 	// EndpointSlices were always empty has none.
 	Services map[string][]*Pod
+	// Ports are the ports of a Service's pods, by its name. Empty in older records.
+	Ports map[string][]int32
 
 	byName map[string][]*Pod // in the order of their first reports
 	ended  []*Pod            // in the order in which they began to end
@@ -24,7 +26,7 @@ type Timeline struct {
 
 // New folds the events of a record, in one pass.
 func New(events []history.Event) *Timeline {
-	t := &Timeline{Nodes: make(map[string]*Node), Services: make(map[string][]*Pod), byName: make(map[string][]*Pod)}
+	t := &Timeline{Nodes: make(map[string]*Node), Services: make(map[string][]*Pod), Ports: make(map[string][]int32), byName: make(map[string][]*Pod)}
 	byUID, services := make(map[string]*Pod), make(endpointSlices)
 	for i := range events {
 		switch e := &events[i]; {
