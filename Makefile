@@ -86,6 +86,12 @@ adversary: ## Attack real records: evidence removed at random 10,000 times, dama
 e2e: build ## Certify a real cluster; PROFILE=short (the default) or full, KUBERNETES=v1.37.0, PROXY_MODE=iptables, ENGINE=docker, SIDE_BY_SIDE=3; RESUME=last-attempt continues a run
 	$(if $(ENGINE),HOLDFAST_ENGINE=$(ENGINE)) bin/holdfast run $(if $(RESUME),--resume $(RESUME),--scope $(PROFILE) $(if $(KUBERNETES),--kubernetes $(KUBERNETES)) $(if $(PROXY_MODE),--proxy-mode $(PROXY_MODE)) $(if $(SIDE_BY_SIDE),--side-by-side $(SIDE_BY_SIDE)))
 
+.PHONY: e2e-starved
+e2e-starved: build ## The short profile, or SCENARIOS, with a SHARE=1/3 of the processors for the nodes, as on a CI runner with a quota: nothing may be Violated, and 18 of 23 are judged (real)
+	go build -o bin/ ./framework/internal/starve ./framework/internal/judged
+	code=0; bin/starve $(or $(SHARE),1/3) bin/holdfast run $(SCENARIOS) || code=$$?; \
+	if [ $$code -ne 5 ]; then exit $$code; fi; bin/judged 18/23 artifacts/last-attempt
+
 .PHONY: certify
 certify: build ## Upgrade a cluster in place, under load, and certify it; FROM=v1.36.3 TO=v1.37.0, PROFILES=core,extended, APP=a folder with holdfast.yaml
 	bin/holdfast certify --from $(or $(FROM),$(error say from which version: make certify FROM=v1.36.3 TO=v1.37.0)) \
