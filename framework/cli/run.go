@@ -133,6 +133,7 @@ func (f *runFlags) place(cmd *cobra.Command) {
 	flags.StringVar(&f.Timings, "timings", "", "lab or stock, for every scenario; default: the scenario's own")
 	flags.StringVar(&f.ProxyMode, "proxy-mode", "", creating.ProxyModeHelp)
 	flags.IntVar(&f.Workers, "load-workers", 0, "pods that send the load, each its share of the same requests; default: the scenario's own number, mostly 1")
+	flags.Float64Var(&f.LoadRate, "load-rate", 0, "share of the scenarios' rates at which requests are sent, from 0.1 to 1; default: what the machine carries, mostly 1")
 	flags.StringVar(&f.Artifacts, "artifacts", "artifacts", "folder of the records and the report")
 	flags.Uint64Var(&f.Seed, "seed", 0, "seed of all random choices; default: a new seed, which is in the report")
 	flags.BoolVar(&f.Keep, "keep", false, "keep the last cluster")

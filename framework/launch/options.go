@@ -28,6 +28,8 @@ type Options struct {
 	Timings    string // for every scenario; empty: the scenario's own
 	ProxyMode  string
 	Workers    int // load workers of every scenario; 0: as the scenario has it
+	// LoadRate is the share of the scenarios' own rates at which requests are sent; 0: as the machine carries it.
+	LoadRate float64
 	// SimulatedNodes and SimulatedPods are the sizes of scenarios with simulated nodes; 0: as the scenario has it.
 	SimulatedNodes, SimulatedPods int
 	SideBySide                    int             // scenarios that may run at the same time on a cluster; 0 or 1: one after the other
@@ -89,6 +91,8 @@ func (o Options) Validate() error {
 		return fmt.Errorf("--load-workers %d: want a number from 1 to %d", o.Workers, history.MaxLoadWorkers)
 	}
 	switch {
+	case o.LoadRate != 0 && (o.LoadRate < 0.1 || o.LoadRate > 1):
+		return fmt.Errorf("--load-rate %g: want a share of the scenarios' rates from 0.1 to 1", o.LoadRate)
 	case o.TimeBudget < 0 || o.TimeBudget > 0 && o.Incident != "":
 		return fmt.Errorf("--time-budget %s: want a time such as 40m, and no --incident, all of whose scenarios belong together", o.TimeBudget)
 	case o.SideBySide < 0 || o.SideBySide > maxSideBySide:
@@ -148,6 +152,9 @@ func (o Options) Reproduce(name string, kubernetes string) string {
 	}
 	if o.Workers > 0 {
 		words = append(words, "--load-workers", fmt.Sprint(o.Workers))
+	}
+	if o.LoadRate > 0 {
+		words = append(words, "--load-rate", fmt.Sprint(o.LoadRate))
 	}
 	if o.SimulatedNodes > 0 {
 		words = append(words, "--simulated-nodes", fmt.Sprint(o.SimulatedNodes))

@@ -17,6 +17,7 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters/kind/inventory"
 	"github.com/holdfast-ha/holdfast/clusters/kwok"
 	"github.com/holdfast-ha/holdfast/clusters/nodeimage"
+	"github.com/holdfast-ha/holdfast/framework/fit"
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/maintenance"
 	"github.com/holdfast-ha/holdfast/framework/run"
@@ -35,6 +36,8 @@ type Provider struct {
 	Release func(ctx context.Context, version string) (certificate.Release, error)
 	Engine  string             // and its version
 	Machine *runfolder.Machine // that nodes run on
+	// Measure measures what the machine of a cluster's nodes carries beside the cluster; nil: it is not measured.
+	Measure func(context.Context, clusters.Cluster) (runfolder.Fit, error)
 	// Executable is the static holdfast executable that runs in pods.
 	Executable string
 }
@@ -74,7 +77,7 @@ func Kind(ctx context.Context, out io.Writer, say func(string)) (Provider, error
 		Provider: kwok.Provider{Provider: kind.New(e, options), Compile: func(ctx context.Context) (string, error) {
 			return nodeimage.Compile(ctx, kwok.Program(), options.Image)
 		}},
-		Engine: e.Name() + " " + e.Version(), Machine: machineOf(e), Executable: executable,
+		Engine: e.Name() + " " + e.Version(), Machine: machineOf(e), Executable: executable, Measure: fit.Measure,
 		Release: func(ctx context.Context, version string) (certificate.Release, error) {
 			return releaseOf(nodeimage.GetRelease(ctx, e, version, options.Image))
 		},

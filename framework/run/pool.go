@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/framework/fit"
+	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/hold"
 	"github.com/holdfast-ha/holdfast/framework/interrupt"
 )
@@ -20,6 +22,8 @@ type pool struct {
 	cluster  clusters.Cluster
 	made     int    // number of clusters so far, for their names
 	borrowed string // the version of a cluster that was kept warm, when it was taken; empty: this one is not
+
+	fit runfolder.Fit // what the cluster's machine carries
 
 	opening sync.Mutex // by scenarios that begin at the same time
 	hold    *hold.Hold
@@ -75,10 +79,12 @@ func (p *pool) open(ctx context.Context, spec clusters.Spec) (c clusters.Cluster
 	if warm {
 		p.borrowed = c.Spec().Kubernetes
 	}
-	if p.settings.Hold == nil {
-		return c, warm, nil
+	if p.settings.Hold != nil {
+		if p.hold, err = p.settings.Hold(ctx, c); err != nil {
+			return nil, warm, errors.Join(err, p.discard(ctx))
+		}
 	}
-	if p.hold, err = p.settings.Hold(ctx, c); err != nil {
+	if p.fit, err = fit.Of(ctx, c, p.settings.Fit, p.lent(), p.settings.Progress); err != nil {
 		return nil, warm, errors.Join(err, p.discard(ctx))
 	}
 	return c, warm, nil

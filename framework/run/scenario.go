@@ -14,6 +14,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/framework/environment"
+	"github.com/holdfast-ha/holdfast/framework/fit"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
@@ -77,10 +78,20 @@ func (a *attempt) create(ctx context.Context, s *scenario.Spec) (clusters.Cluste
 	a.shown.Now(history.Provision, "")
 	a.kubernetes = s.Cluster.Kubernetes // also if no cluster can be made
 	cluster, err := a.pool.get(ctx, s.Cluster)
+	fits := a.fits()
 	if err == nil {
 		a.kubernetes = cluster.Spec().Kubernetes
+		*s = fit.Apply(fits, *s)
 	}
 	return cluster, err
+}
+
+// fits is what the machine of the cluster carries, which is in run.json, too.
+func (a *attempt) fits() runfolder.Fit {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.file.AddFit(a.pool.fit)
+	return a.pool.fit
 }
 
 // notCreated keeps the result of a scenario that has no cluster.
@@ -88,7 +99,7 @@ func (a *attempt) notCreated(ctx context.Context, s scenario.Spec, err error) re
 	if ctx.Err() != nil {
 		return a.keepInterrupted(s)
 	}
-	if a.settings.Cluster != "" { // the next scenario would not get this cluster, either
+	if slow := (*fit.TooSlowError)(nil); a.settings.Cluster != "" || errors.As(err, &slow) { // the next scenario would not get this cluster, either
 		a.stopFor(err)
 	}
 	return a.keep(s, judge.Found{}, err)
@@ -229,7 +240,7 @@ func (a *attempt) header(s scenario.Spec, cluster clusters.Cluster) (history.Hea
 		Cluster: history.ClusterInfo{
 			Name: cluster.Name(), Kubernetes: facts.Kubernetes, Provider: facts.Provider, Engine: facts.Engine,
 			Image: facts.Image, Balancer: facts.Balancer, Profile: string(spec.Profile), ProxyMode: string(spec.ProxyMode),
-			Timings: history.Timings(t), SimulatedNodes: spec.SimulatedNodes,
+			Timings: fit.Timings(a.pool.fit, t), SimulatedNodes: spec.SimulatedNodes,
 		},
 	}
 	for _, i := range s.Promises {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/framework/fit"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/hold"
@@ -40,6 +41,8 @@ type Settings struct {
 	ProxyMode  clusters.ProxyMode
 	// LoadWorkers is how many load workers send the load of each scenario; 0 leaves it as the scenario has it.
 	LoadWorkers int
+	// Fit measures what the machine of the nodes carries, and adapts the scenarios to it.
+	Fit fit.Options
 	// SimulatedNodes and SimulatedPods are the sizes of scenarios with simulated nodes; 0 leaves them as the scenario has them.
 	SimulatedNodes, SimulatedPods int
 	// SideBySide is how many scenarios may run at the same time on one cluster: those that touch nothing but their own workloads. 0 or 1: one

@@ -39,6 +39,8 @@ type File struct {
 	Outcome    string            `json:"outcome"`            // the scenarios' worst outcome, or OutcomeInterrupted; empty while in progress
 	// Interrupted is what interrupted the run, such as SIGINT; empty if every scenario was run to its end.
 	Interrupted string `json:"interrupted,omitempty"`
+	// Fits are what the machines of its clusters carried, and what was chosen for them. Empty in older files, and where nothing was measured.
+	Fits []Fit `json:"fits,omitempty"`
 	// Chosen are the scenarios of the run, in the order in which they are run. Empty in older files.
 	Chosen []Chosen `json:"chosen,omitempty"`
 	// Resumed are the times at which the interrupted run was continued.

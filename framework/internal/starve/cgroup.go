@@ -64,7 +64,7 @@ func limit(groups []group, share float64) (restore func() error, err error) {
 			continue // the engine is not here, or this process may not
 		}
 		limited = append(limited, g)
-		fmt.Printf("starve: %s is %s\n", g.file, quota)
+		_, _ = fmt.Fprintf(os.Stdout, "starve: %s is %s\n", g.file, quota)
 	}
 	if len(limited) == 0 {
 		return nil, errNoGroup

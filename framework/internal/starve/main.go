@@ -86,7 +86,7 @@ const spinning = "spin"
 // spin uses a processor until the process that started it is gone.
 func spin() {
 	for parent := os.Getppid(); os.Getppid() == parent; {
-		for range 1 << 20 { //nolint:revive // using the processor is what it is for
+		for range 1 << 20 { // using the processor is what it is for
 		}
 	}
 	os.Exit(0)
