@@ -69,7 +69,7 @@ type Probe struct {
 	Expect  Expect            `yaml:"expect"`  // the good answer
 	TLS     *TLS              `yaml:"tls"`     // how the certificate of an https or wss URL is verified; with grpc: the server is asked over TLS; {} trusts the usual certificate authorities
 	Behind  []string          `yaml:"behind"`  // Services to which the pods of that Service, a proxy, send requests on
-	Rate    float64           `yaml:"rate"`    // in requests a second on each lane; default: 50
+	Rate    float64           `yaml:"rate"`    // in requests a second on each lane; default: 50, or less where many lanes share 400
 	Lanes   []string          `yaml:"lanes"`   // which connections are used: a new one for each request (fresh, h2c-fresh, h2-fresh, tcp, ws), or kept ones (reused, h2c, h2, tcp-kept, ws-kept); fresh and reused speak HTTP/1.1, h2c and h2c-fresh HTTP/2 without TLS, h2 and h2-fresh HTTP/2 over TLS; default: both of the protocol, for http and https URLs HTTP/1.1
 
 	Subprotocols []string `yaml:"subprotocols"` // with a ws or wss URL: what the server is offered, of which it must choose one

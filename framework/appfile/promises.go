@@ -38,7 +38,7 @@ type OfProbe struct {
 // Voluntary is what is promised while somebody changes the application or its nodes on purpose.
 type Voluntary struct {
 	Failed   *Failed `yaml:"failed"`    // how many requests of a probe may fail in a scenario, such as 3, or which share of them, such as 0.1%; default: 0
-	SlowerBy *Span   `yaml:"slower-by"` // how much longer than before the disruption the slowest answer, and 99 of 100, may take; default: nothing is promised of that
+	SlowerBy *Span   `yaml:"slower-by"` // how much longer than before the disruption the slowest answer, and 99 of 100, may take; default: 2s and 1s, and of a probe whose requests may fail, or are few, nothing
 }
 
 // Involuntary is what is promised when a part of the cluster is lost.

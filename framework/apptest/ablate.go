@@ -57,17 +57,16 @@ func (t Test) Ablate(times int) (specs []scenario.Spec, tried *Trial, err error)
 	probed := t.probed()
 	var broken []scenario.Spec
 	for _, w := range t.App.Workloads {
-		probes := probed[w.Name]
-		if len(probes) == 0 {
+		if len(probed[w.Name]) == 0 {
 			continue
 		}
 		for _, fault := range additionsUnder {
-			if _, err := tried.twin(w, fault, probes, len(probed) > 1); err != nil {
+			if _, err := tried.twin(w, fault); err != nil {
 				return nil, nil, err
 			}
 		}
 		for _, p := range append(Practices(t.App, w), t.retries(w)...) {
-			with, err := tried.twin(w, p.Fault, probes, len(probed) > 1)
+			with, err := tried.twin(w, p.Fault)
 			if err != nil {
 				return nil, nil, err
 			}
@@ -89,12 +88,12 @@ func (t Test) Ablate(times int) (specs []scenario.Spec, tried *Trial, err error)
 }
 
 // twin is the scenario of a workload under a fault, which there is once.
-func (tried *Trial) twin(w app.Workload, fault string, probes []Probe, several bool) (twin, error) {
+func (tried *Trial) twin(w app.Workload, fault string) (twin, error) {
 	at := slices.IndexFunc(tried.twins, func(other twin) bool { return other.fault == fault && other.workload.Name == w.Name })
 	if at >= 0 {
 		return tried.twins[at], nil
 	}
-	spec, err := tried.test.scenario(w, fault, probes, several)
+	spec, err := tried.test.scenario(w, fault)
 	made := twin{spec, fault, w}
 	tried.twins = append(tried.twins, made)
 	return made, err

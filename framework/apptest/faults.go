@@ -28,8 +28,8 @@ type Disruption struct {
 	make  func(app.Workload) scenario.Spec
 }
 
-// claim is what a scenario claims of a workload. Promised are its promises in words; empty: the default.
-func (d Disruption) claim(w app.Workload, promised string) string {
+// claim is what a scenario claims of a workload. Promised are its promises in words; empty: the default, which is about clients, such as " of web".
+func (d Disruption) claim(w app.Workload, promised, clients string) string {
 	name := w.Kind() + " " + w.Name
 	switch {
 	case d.after != "":
@@ -37,7 +37,7 @@ func (d Disruption) claim(w app.Workload, promised string) string {
 	case promised != "":
 		return "during " + d.noun + " of " + name + ", " + promised
 	}
-	return d.noun + " of " + name + " is invisible to clients"
+	return d.noun + " of " + name + " is invisible to clients" + clients
 }
 
 // drainLimit is how long a drain is tried. An application that ends slowly has that long for each of its pods on the node.

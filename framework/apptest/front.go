@@ -80,6 +80,14 @@ func (p Probe) service(a app.App) string {
 	return s.Name
 }
 
+// door is what the probe's requests come to first: the name of a front, or of a Service.
+func (p Probe) door(a app.App) string {
+	if f := p.front(a); f != nil {
+		return f.Name
+	}
+	return p.service(a)
+}
+
 // reaches are the workloads that a probe's requests meet: those of its Service, or of a front the controller and what is behind it.
 func (p Probe) reaches(a app.App) []app.Workload {
 	if f := p.front(a); f != nil {
@@ -116,8 +124,11 @@ func (t Test) fronts(probes []Probe) map[history.Lane]history.Front {
 }
 
 // Notes say what a reader of the verdicts about a workload must know.
-func (t Test) Notes(w app.Workload, probes []Probe) (notes []string) {
-	for _, p := range probes {
+func (t Test) Notes(w app.Workload) (notes []string) {
+	if rate := t.rate(); rate < DefaultRate {
+		notes = append(notes, fmt.Sprintf("Probes that say no rate send %.3g requests a second on each lane, and not %d, because all lanes share %d.", rate, DefaultRate, totalRate))
+	}
+	for _, p := range t.Probes {
 		if trust := p.Request.TLS; trust != nil && trust.Unverified {
 			notes = append(notes, fmt.Sprintf("The certificate that probe %s is shown is not verified: a wrong one is not noticed.", p.Name))
 		}

@@ -22,6 +22,10 @@ import (
 const (
 	// DefaultRate is in requests a second on each lane. It shows an outage of about 20 ms.
 	DefaultRate = 50
+	// totalRate is what the lanes without a rate of their own share, with those that have one, in requests a second. Two cores carry it beside a
+	// cluster, so that each of four probes has DefaultRate. leastRate still shows an outage of 100 ms.
+	totalRate = 400
+	leastRate = 10
 	// controlRate is that of the control lane.
 	controlRate = 20
 )
@@ -35,7 +39,7 @@ type Probe struct {
 	Behind  []string
 	Request request.Request
 	Expect  expect.Answer // the zero value: status 200
-	Rate    float64       // in requests a second on each lane; 0: DefaultRate
+	Rate    float64       // in requests a second on each lane; 0: DefaultRate, or less where many lanes share totalRate
 	Lanes   []history.Lane
 }
 
@@ -173,6 +177,21 @@ func Lanes(probes []Probe, usual float64) (all []load.Lane) {
 		}
 	}
 	return append(all, load.Lane{Lane: history.LaneControl, Rate: controlRate})
+}
+
+// rate is that of the lanes of probes that say none.
+func (t Test) rate() float64 {
+	left, lanes := float64(totalRate), 0
+	for _, p := range t.Probes {
+		if p.Rate == 0 {
+			lanes += len(p.kinds())
+		}
+		left -= p.Rate * float64(len(p.kinds()))
+	}
+	if lanes == 0 {
+		return DefaultRate
+	}
+	return min(DefaultRate, max(leastRate, left/float64(lanes)))
 }
 
 // LaneNames are the names of the probe's lanes, where there are so many probes.

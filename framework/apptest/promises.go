@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
@@ -14,8 +15,8 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 )
 
-// Promises are what is promised of the probes' requests. The zero value has the defaults: no request fails during a voluntary disruption,
-// and after an involuntary one only the victims' share fails, until Kubernetes must have noticed.
+// Promises are what is promised of the probes' requests. The zero value has the defaults: no request fails during a voluntary disruption, and
+// answers take not much longer than before it; after an involuntary one only the victims' share fails, until Kubernetes must have noticed.
 type Promises struct {
 	Each Promise            // of every probe that Of does not name
 	Of   map[string]Promise // by the names of probes: all that is promised of them; nothing of Each is added
@@ -25,7 +26,8 @@ type Promises struct {
 type Promise struct {
 	// Failed is how many requests may fail during a voluntary disruption.
 	Failed Allowance
-	// SlowerBy is how much longer than before the disruption an answer may take during a voluntary one; 0: nothing is promised of that.
+	// SlowerBy is how much longer than before the disruption an answer may take during a voluntary one; 0: what holdfast's own scenarios allow, or
+	// where requests may fail, any time, because it is not known how long those would have taken.
 	SlowerBy time.Duration
 	// EndsWithin is how long after the victims of an involuntary disruption have last answered requests may fail; 0: the predicted time.
 	EndsWithin time.Duration
@@ -67,36 +69,56 @@ func (c Class) of(p Promise) Promise {
 	return Promise{}
 }
 
-// group are the probes of which the same is promised, and their lanes; no lanes: it is promised of all.
+// group are the probes of which the same is promised, and their lanes. After an involuntary disruption, the share
+// of the requests that may fail is that of one Service, so those of another are another group.
 type group struct {
 	Promise
+	door   string
 	probes []string
 	lanes  []history.Lane
+	// timed are the lanes of which it is promised how long answers take, and sparse the probes whose requests are too few for that.
+	timed  []history.Lane
+	sparse []string
 }
 
 // groups are the probes by what is promised of them. A number of failures is counted for each probe by itself.
-func (t Test) groups(c Class, probes []Probe) (list []group) {
-	for _, p := range probes {
+func (t Test) groups(c Class) (list []group) {
+	for _, p := range t.Probes {
 		promise, has := t.Promises.Of[p.Name]
 		if !has {
 			promise = t.Promises.Each
 		}
 		promise = c.of(promise)
-		at := slices.IndexFunc(list, func(g group) bool { return g.Promise == promise && promise.Failed == (Allowance{}) })
-		if at < 0 {
-			list, at = append(list, group{Promise: promise}), len(list)
+		door := ""
+		if c == Involuntary {
+			door = p.door(t.App)
 		}
-		list[at].probes = append(list[at].probes, p.Name)
-		list[at].lanes = append(list[at].lanes, p.LaneNames(len(probes))...)
-	}
-	if len(list) == 1 {
-		list[0].lanes = nil
+		at := slices.IndexFunc(list, func(g group) bool { return g.Promise == promise && g.door == door && promise.Failed == (Allowance{}) })
+		if at < 0 {
+			list, at = append(list, group{Promise: promise, door: door}), len(list)
+		}
+		g, lanes := &list[at], p.LaneNames(len(t.Probes))
+		g.probes, g.lanes = append(g.probes, p.Name), append(g.lanes, lanes...)
+		switch {
+		case c == Involuntary, promise.Failed != (Allowance{}):
+		case promise.SlowerBy == 0 && measured(p, t.rate()) > comparedWithin:
+			g.sparse = append(g.sparse, p.Name)
+		default:
+			g.timed = append(g.timed, lanes...)
+		}
 	}
 	return list
 }
 
-// invariants are the promises to a group. The limit is that of an involuntary disruption whose end is not predicted.
-func (g group) invariants(c Class, limit time.Duration) (list []invariant.Invariant) {
+// invariants are the promises to a group, which is alone if it has all probes: then no lanes are named. The limit is that of an involuntary disruption whose end is not predicted.
+func (g group) invariants(c Class, limit time.Duration, alone bool) (list []invariant.Invariant) {
+	timed := g.timed
+	if alone && len(g.timed) == len(g.lanes) {
+		timed = nil
+	}
+	if alone {
+		g.lanes = nil
+	}
 	switch {
 	case c == Involuntary:
 		return []invariant.Invariant{invariant.FailuresEndWithin{Lanes: g.lanes, Limit: cmp.Or(g.EndsWithin, limit)}}
@@ -105,8 +127,8 @@ func (g group) invariants(c Class, limit time.Duration) (list []invariant.Invari
 	default:
 		list = append(list, invariant.FewFailedRequests{Lanes: g.lanes, AtMost: g.Failed.AtMost, Share: g.Failed.Share, By: file})
 	}
-	if g.SlowerBy > 0 {
-		list = append(list, invariant.AnswersWithin{Lanes: g.lanes, Slowest: g.SlowerBy, P99: g.SlowerBy})
+	if len(g.timed) > 0 {
+		list = append(list, invariant.AnswersWithin{Lanes: timed, Slowest: g.SlowerBy, P99: g.SlowerBy, Foreign: true})
 	}
 	return list
 }
@@ -119,9 +141,9 @@ func (g group) note() string {
 	}
 	switch {
 	case g.Failed.Share > 0:
-		return fmt.Sprintf("%s promises less than the default: %s, %s may fail, where by default none may.", file, of, prose.Percent(g.Failed.Share))
+		return fmt.Sprintf("%s promises less than the default: %s, %s may fail, where by default none may, and nothing is promised of how long answers take.", file, of, prose.Percent(g.Failed.Share))
 	case g.Failed.AtMost > 0:
-		return fmt.Sprintf("%s promises less than the default: %s, %d may fail, where by default none may.", file, of, g.Failed.AtMost)
+		return fmt.Sprintf("%s promises less than the default: %s, %d may fail, where by default none may, and nothing is promised of how long answers take.", file, of, g.Failed.AtMost)
 	case g.EndsWithin > 0:
 		return fmt.Sprintf("%s promises %s that none fails later than %s after the victims have last answered, in place of the default.",
 			file, of, g.EndsWithin)
@@ -134,11 +156,12 @@ const holdSlack = 5 * time.Second
 
 // promise adds the promises to a scenario of a class of disruptions, and what follows from them: its notes, and times that are long enough to
 // see them broken. It returns the promises in words; empty: they are the defaults.
-func (t Test) promise(s *scenario.Spec, c Class, limit time.Duration, probes []Probe) (words string) {
+func (t Test) promise(s *scenario.Spec, c Class, limit time.Duration) (words string) {
 	var promised []invariant.Invariant
 	was, asDefault := s.Hold, true
-	for _, g := range t.groups(c, probes) {
-		promised = append(promised, g.invariants(c, limit)...)
+	groups := t.groups(c)
+	for _, g := range groups {
+		promised = append(promised, g.invariants(c, limit, len(groups) == 1)...)
 		asDefault = asDefault && g.Promise == Promise{}
 		if note := g.note(); note != "" {
 			s.Notes = append(s.Notes, note)
@@ -146,8 +169,14 @@ func (t Test) promise(s *scenario.Spec, c Class, limit time.Duration, probes []P
 		if g.EndsWithin > 0 {
 			s.Hold = max(s.Hold, g.EndsWithin+holdSlack)
 		}
-		if g.SlowerBy > 0 {
-			s.Steady = max(s.Steady, measured(probes))
+		if len(g.sparse) > 0 {
+			s.Notes = append(s.Notes, fmt.Sprintf("Nothing is promised of how long answers to %s take: at so few requests a second it would take longer than %s to know "+
+				"what is usual. A higher rate or slower-by promises it.", "probe "+prose.List(g.sparse), comparedWithin))
+		}
+		for _, p := range t.Probes {
+			if len(g.timed) > 0 && slices.Contains(g.probes, p.Name) && !slices.Contains(g.sparse, p.Name) {
+				s.Steady = max(s.Steady, measured(p, t.rate()))
+			}
 		}
 	}
 	s.About += s.Hold - was + max(0, s.Steady-steady)
@@ -155,20 +184,21 @@ func (t Test) promise(s *scenario.Spec, c Class, limit time.Duration, probes []P
 	if asDefault {
 		return ""
 	}
-	for i, p := range promised {
-		if i > 0 {
-			words += "; "
+	var all []string
+	for _, p := range promised {
+		if a, is := p.(invariant.AnswersWithin); !is || a.Slowest > 0 { // of the default, a claim says nothing
+			all = append(all, p.String())
 		}
-		words += p.String()
 	}
-	return words
+	return strings.Join(all, "; ")
 }
 
-// measured is how long it takes until there are enough answers on each lane to compare others with, with some to spare.
-func measured(probes []Probe) (longest time.Duration) {
-	for _, p := range probes {
-		seconds := math.Ceil(1.2 * evidence.MinRequests / cmp.Or(p.Rate, DefaultRate))
-		longest = max(longest, time.Duration(seconds)*time.Second)
-	}
-	return max(longest, steady)
+// comparedWithin is how much longer a scenario may take at most so that enough answers come before the disruption.
+const comparedWithin = 20 * time.Second
+
+// measured is how long it takes until there are enough answers on each of a probe's lanes to compare others with, with some to spare. Usual is the
+// rate of probes that say none.
+func measured(p Probe, usual float64) time.Duration {
+	seconds := math.Ceil(1.2 * evidence.MinRequests / cmp.Or(p.Rate, usual))
+	return max(time.Duration(seconds)*time.Second, steady)
 }

@@ -53,7 +53,7 @@ func TestPromisesOfScenarios(t *testing.T) {
 		claim    string
 		notes    []string
 	}{
-		"the defaults": {apptest.Promises{}, "drain", []string{"NoFailedRequests {}", `DrainCompletes {"workload":"web"}`},
+		"the defaults": {apptest.Promises{}, "drain", []string{"NoFailedRequests {}", `AnswersWithin {"foreign":true}`, `DrainCompletes {"workload":"web"}`},
 			"the drain of a node of Deployment web is invisible to clients", nil},
 		"the defaults of a lost node": {apptest.Promises{}, "node-kill", []string{"FailuresEndWithin {}"},
 			"after a node with pods of Deployment web is killed, only their share of the requests fails, and only until Kubernetes must have noticed", nil},
@@ -64,15 +64,15 @@ func TestPromisesOfScenarios(t *testing.T) {
 			`FewFailedRequests {` + both + `,"atMost":3,"by":"holdfast.yaml"}`, `FewFailedRequests {"lanes":["fresh@cart","reused@cart"],"atMost":3,"by":"holdfast.yaml"}`},
 			"during a rolling update and its rollback of Deployment web, no more than 3 requests fail on lanes fresh@web and reused@web together, as holdfast.yaml allows; " +
 				"no more than 3 requests fail on lanes fresh@cart and reused@cart together, as holdfast.yaml allows", []string{
-				"holdfast.yaml promises less than the default: of the requests of probe web, 3 may fail, where by default none may.",
-				"holdfast.yaml promises less than the default: of the requests of probe cart, 3 may fail, where by default none may."}},
+				"holdfast.yaml promises less than the default: of the requests of probe web, 3 may fail, where by default none may, and nothing is promised of how long answers take.",
+				"holdfast.yaml promises less than the default: of the requests of probe cart, 3 may fail, where by default none may, and nothing is promised of how long answers take."}},
 		"a share of one probe": {apptest.Promises{Of: map[string]apptest.Promise{"cart": {Failed: apptest.Allowance{Share: 0.001}}}}, "scale", []string{
-			`NoFailedRequests {` + both + `}`, `FewFailedRequests {"lanes":["fresh@cart","reused@cart"],"share":0.001,"by":"holdfast.yaml"}`},
+			`NoFailedRequests {` + both + `}`, `AnswersWithin {` + both + `,"foreign":true}`, `FewFailedRequests {"lanes":["fresh@cart","reused@cart"],"share":0.001,"by":"holdfast.yaml"}`},
 			"during scaling up, down and back of Deployment web, no request fails on lanes fresh@web and reused@web; " +
 				"no more than 0.1 % of the requests fail on lanes fresh@cart and reused@cart together, as holdfast.yaml allows",
-			[]string{"holdfast.yaml promises less than the default: of the requests of probe cart, 0.1 % may fail, where by default none may."}},
+			[]string{"holdfast.yaml promises less than the default: of the requests of probe cart, 0.1 % may fail, where by default none may, and nothing is promised of how long answers take."}},
 		"how slow answers may become": {apptest.Promises{Each: apptest.Promise{SlowerBy: 500 * time.Millisecond}}, "delete-pod",
-			[]string{"NoFailedRequests {}", `AnswersWithin {"slowest":500000000,"p99":500000000}`},
+			[]string{"NoFailedRequests {}", `AnswersWithin {"slowest":500000000,"p99":500000000,"foreign":true}`},
 			"during the deletion of a pod of Deployment web, no request fails on any lane; " +
 				"the slowest answer on any lane takes at most 500ms longer than while nothing is disturbed, and 99 of 100 at most 500ms longer", nil},
 		"sooner than predicted": {apptest.Promises{Each: apptest.Promise{EndsWithin: 20 * time.Second}, Of: map[string]apptest.Promise{"cart": {EndsWithin: 5 * time.Second}}}, "freeze",
@@ -82,11 +82,11 @@ func TestPromisesOfScenarios(t *testing.T) {
 				"holdfast.yaml promises of the requests of probe web that none fails later than 20s after the victims have last answered, in place of the default.",
 				"holdfast.yaml promises of the requests of probe cart that none fails later than 5s after the victims have last answered, in place of the default."}},
 		// What is promised of one class says nothing of another.
-		"of another class": {apptest.Promises{Each: apptest.Promise{EndsWithin: time.Minute}, Of: map[string]apptest.Promise{"cart": {}}}, "rollout", []string{"NoFailedRequests {}"},
+		"of another class": {apptest.Promises{Each: apptest.Promise{EndsWithin: time.Minute}, Of: map[string]apptest.Promise{"cart": {}}}, "rollout", []string{"NoFailedRequests {}", `AnswersWithin {"foreign":true}`},
 			"a rolling update and its rollback of Deployment web is invisible to clients", nil},
 		"a lost node, and a few": {apptest.Promises{Each: apptest.Promise{Failed: apptest.Allowance{AtMost: 3}}}, "node-kill", []string{"FailuresEndWithin {}"},
 			"after a node with pods of Deployment web is killed, only their share of the requests fails, and only until Kubernetes must have noticed", nil},
-		"what no pod meets": {apptest.Promises{Each: apptest.Promise{Failed: apptest.Allowance{AtMost: 3}, EndsWithin: time.Minute}}, "kubelet", []string{"NoFailedRequests {}"},
+		"what no pod meets": {apptest.Promises{Each: apptest.Promise{Failed: apptest.Allowance{AtMost: 3}, EndsWithin: time.Minute}}, "kubelet", []string{"NoFailedRequests {}", `AnswersWithin {"foreign":true}`},
 			"a minute without the kubelet of a node of Deployment web is invisible to clients", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -121,6 +121,30 @@ func TestPromisesHaveTheirTime(t *testing.T) {
 	}
 }
 
+// How long answers take is promised by default where enough of them come before the disruption to tell what is usual. Of another probe a note says
+// that nothing is, and slower-by promises it nevertheless.
+func TestAnswerTimesArePromised(t *testing.T) {
+	rare := twoProbes(t, apptest.Promises{}, "rollout")
+	rare.Probes[1].Rate = 1
+	s := only(t, rare)
+	want := []string{"NoFailedRequests {}", `AnswersWithin {` + both + `,"foreign":true}`}
+	if diff := cmp.Diff(want, recorded(t, s)); diff != "" {
+		t.Errorf("promises (-want +got):\n%s", diff)
+	}
+	const note = "Nothing is promised of how long answers to probe cart take"
+	if s.Steady > 6*time.Second || !strings.Contains(strings.Join(s.Notes, " "), note) {
+		t.Errorf("%s before the fault, notes %q", s.Steady, s.Notes)
+	}
+	rare.Promises.Each.SlowerBy = time.Second
+	if s = only(t, rare); s.Steady != 2*time.Minute || strings.Contains(strings.Join(s.Notes, " "), note) {
+		t.Errorf("with slower-by, %s before the fault, notes %q", s.Steady, s.Notes)
+	}
+	usual := only(t, twoProbes(t, apptest.Promises{}, "rollout"))
+	if answers := usual.Steady.Seconds() * 10; answers < 110 {
+		t.Errorf("%.0f answers of the probe with 10 requests a second before the fault", answers)
+	}
+}
+
 // Neither the digest of a certificate nor --watch takes a test for another whose promises differ.
 func TestDigestKnowsPromises(t *testing.T) {
 	seen := map[string]string{}
@@ -151,7 +175,7 @@ func TestAnUpgradeKeepsThePromises(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{`NoFailedRequests {` + both + `}`, `FewFailedRequests {"lanes":["fresh@cart","reused@cart"],"atMost":3,"by":"holdfast.yaml"}`}
+	want := []string{`NoFailedRequests {` + both + `}`, `AnswersWithin {` + both + `,"foreign":true}`, `FewFailedRequests {"lanes":["fresh@cart","reused@cart"],"atMost":3,"by":"holdfast.yaml"}`}
 	if diff := cmp.Diff(want, recorded(t, s)); diff != "" {
 		t.Errorf("promises (-want +got):\n%s", diff)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/framework/appcheck"
+	"github.com/holdfast-ha/holdfast/framework/prose"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/workloads/app"
 )
@@ -41,10 +42,9 @@ func (t Test) Scenarios() (all []scenario.Spec, untested []app.Workload, err err
 	if err != nil {
 		return nil, nil, err
 	}
-	probed := t.probed()
 	for _, w := range reached {
 		for _, name := range t.faults() {
-			s, err := t.scenario(w, name, probed[w.Name], len(probed) > 1)
+			s, err := t.scenario(w, name)
 			if err != nil {
 				return nil, nil, err
 			}
@@ -126,24 +126,40 @@ func (t Test) probed() map[string][]Probe {
 	return by
 }
 
-// scenario is one fault in one workload. All probes send their requests, because a workload may need another.
-func (t Test) scenario(w app.Workload, name string, probes []Probe, several bool) (scenario.Spec, error) {
+// scenario is one fault in one workload. All probes send their requests, whichever workload they reach, because what they reach may need this one.
+func (t Test) scenario(w app.Workload, name string) (scenario.Spec, error) {
 	d := Faults[name]
 	s := d.make(w)
 	s.Name = suite + "/" + name
-	if several {
+	if len(t.probed()) > 1 {
 		s.Name += "-" + w.Name
 	}
 	s.About = cmp.Or(s.About, time.Minute)
-	s.Claim = d.claim(w, t.promise(&s, d.class, d.limit, probes))
-	return t.under(s, w, probes)
+	s.Claim = d.claim(w, t.promise(&s, d.class, d.limit), t.clients(w))
+	return t.under(s, w)
+}
+
+// clients are those of whom a fault in a workload is promised to be invisible; empty: only those of the workload itself.
+func (t Test) clients(w app.Workload) string {
+	var doors []string
+	others := false
+	for _, p := range t.Probes {
+		others = others || !slices.ContainsFunc(p.reaches(t.App), func(one app.Workload) bool { return one.Name == w.Name })
+		if door := p.door(t.App); !slices.Contains(doors, door) {
+			doors = append(doors, door)
+		}
+	}
+	if !others {
+		return ""
+	}
+	return " of " + prose.List(doors)
 }
 
 // under is a scenario with the application, whose faults are in one workload.
-func (t Test) under(s scenario.Spec, w app.Workload, probes []Probe) (scenario.Spec, error) {
+func (t Test) under(s scenario.Spec, w app.Workload) (scenario.Spec, error) {
 	s.Cluster, s.App, s.Tested, s.Steady = cluster, &t.App, w.Name, max(s.Steady, steady)
-	s.Load = Lanes(probes, DefaultRate)
-	s.Fronts, s.Notes = t.fronts(probes), slices.Concat(s.Notes, t.Notes(w, probes), t.App.Notes, t.Findings().Notes())
+	s.Load, s.Aside = Lanes(t.Probes, t.rate()), len(t.probed()[w.Name]) == 0
+	s.Fronts, s.Notes = t.fronts(t.Probes), slices.Concat(s.Notes, t.Notes(w), t.App.Notes, t.Findings().Notes())
 	spec := s.WithDefaults()
 	return spec, spec.Validate()
 }

@@ -40,10 +40,10 @@ func (t Test) Upgrade(name string, of scenario.Spec) (scenario.Spec, error) {
 	}
 	const how = "to the next version of Kubernetes, node by node"
 	s.Claim = fmt.Sprintf("upgrading the cluster of %s %s %s, is invisible to clients", w.Kind(), w.Name, how)
-	if promised := t.promise(&s, Voluntary, 0, t.Probes); promised != "" {
+	if promised := t.promise(&s, Voluntary, 0); promised != "" {
 		s.Claim = fmt.Sprintf("while the cluster of %s %s is upgraded %s, %s", w.Kind(), w.Name, how, promised)
 	}
-	return t.under(s, w, t.Probes)
+	return t.under(s, w)
 }
 
 // Digest is different for tests of other objects, or with other probes or promises. What a chart and holdfast make by chance does not count.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"slices"
 
 	"k8s.io/client-go/rest"
 
@@ -80,13 +79,11 @@ func (env *Environment) loadReady(ctx context.Context) error {
 	return err
 }
 
-// answered are the pods that have just answered on each lane. Lanes whose answers are those of a proxy in front of the pods under test are
-// left out.
+// answered are the pods that have just answered on each lane. Lanes whose answers are those of other pods than those under test are left out.
 func (env *Environment) answered(ctx context.Context) (map[history.Lane][]string, error) {
 	all, err := env.load.Answered(ctx)
 	maps.DeleteFunc(all, func(lane history.Lane, _ []string) bool {
-		front, passes := env.Spec.Fronts[lane]
-		return passes && slices.ContainsFunc(env.Spec.Services(env.backend), func(s string) bool { return slices.Contains(front.Backends, s) })
+		return !env.Spec.Names(lane, env.backend)
 	})
 	return all, err
 }

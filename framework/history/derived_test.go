@@ -196,9 +196,9 @@ func TestServicesOfLanes(t *testing.T) {
 		h.Plan = &history.Plan{Lanes: []history.LanePlan{
 			{Lane: "fresh@web", Target: "http://web/"}, {Lane: "fresh@cart", Target: "https://cart.shop.svc:8443/health"}, {Lane: "tcp@db", Target: "tcp://db:5432"},
 			{Lane: "fresh@edge", Target: "http://shop.example.com/", Front: &history.Front{Name: "Ingress shop"}},
-			{Lane: "fresh@address", Target: "http://10.0.0.1/"}, {Lane: "reused"}, {Lane: "broken", Target: "http://%zz/"},
+			{Lane: "fresh@host", Target: "http://web.example.com/"}, {Lane: "fresh@address", Target: "http://10.0.0.1/"}, {Lane: "reused"}, {Lane: "broken", Target: "http://%zz/"},
 		}}
-	}).Run()
+	}).Slice(s, history.Slice{Name: "a", Service: "web"}).Slice(s, history.Slice{Name: "b", Service: "cart"}).Slice(s, history.Slice{Name: "c", Service: "db"}).Run()
 	same(t, map[history.Lane]string{"fresh@web": "web", "fresh@cart": "cart", "tcp@db": "db"}, run.Services())
 	same(t, map[history.Lane]string{}, historytest.New().Header(func(h *history.Header) { h.Plan = nil }).Run().Services())
 }

@@ -110,6 +110,8 @@ type Promise struct {
 // Plan is the requested load.
 type Plan struct {
 	Lanes []LanePlan `json:"lanes"`
+	// Aside says that no lane is meant to come to the pods that the faults are aimed at: what the lanes lead to may need them.
+	Aside bool `json:"aside,omitempty"`
 }
 
 // LanePlan is one lane of a Plan.
@@ -152,18 +154,28 @@ func (l LanePlan) Service() string {
 	if err != nil || l.Front != nil || net.ParseIP(u.Hostname()) != nil {
 		return ""
 	}
-	name, _, _ := strings.Cut(u.Hostname(), ".")
+	name, rest, _ := strings.Cut(u.Hostname(), ".")
+	if _, domain, _ := strings.Cut(rest, "."); domain != "" && domain != "svc" && !strings.HasPrefix(domain, "svc.") {
+		return ""
+	}
 	return name
 }
 
-// Services are the Services that the URLs of the planned lanes name; lanes whose URL names none are left out. A name may be that of no Service.
+// Services are the Services that the URLs of the planned lanes name. Lanes whose URL names no Service that has endpoints in the record are left
+// out.
 func (r Run) Services() map[Lane]string {
 	services := make(map[Lane]string)
 	if r.Header.Plan == nil {
 		return services
 	}
+	known := make(map[string]bool)
+	for _, e := range r.Events {
+		if e.Slice != nil {
+			known[e.Slice.Service] = true
+		}
+	}
 	for _, l := range r.Header.Plan.Lanes {
-		if name := l.Service(); name != "" {
+		if name := l.Service(); known[name] && name != "" {
 			services[l.Lane] = name
 		}
 	}

@@ -25,7 +25,7 @@ import (
 // answer came; for a percentile, if the other answers keep it.
 //
 // Evidence: that of NoFailedRequests; at least 100 answers on each lane before the first fault began, none of which took longer
-// than 750 ms; and no failed request, because the time that its answer would have taken is unknown.
+// than 750 ms, unless the system is a Foreign one; and no failed request, because the time that its answer would have taken is unknown.
 type AnswersWithin struct {
 	// Lanes to judge; none means all but the control lane. Each is judged by itself.
 	Lanes []history.Lane `json:"lanes,omitempty"`
@@ -33,6 +33,9 @@ type AnswersWithin struct {
 	// P99Answer.
 	Slowest time.Duration `json:"slowest,omitempty"`
 	P99     time.Duration `json:"p99,omitempty"`
+	// Foreign says that how fast the system answers is its own affair, such as that of a user's application: it is compared with itself, however
+	// slow it was before. What is slower than its client's time-outs fails.
+	Foreign bool `json:"foreign,omitempty"`
 }
 
 const (
@@ -165,7 +168,7 @@ func (j *answersWithin) End(missing verdict.Missing) verdict.Verdict {
 			continue // which Delivered reports
 		}
 		j.promise.numbers(&v, a)
-		a.doubts(&missing)
+		a.doubts(&missing, j.promise.Foreign)
 		for _, s := range j.slowOf(a) {
 			if s.noise == "" {
 				broken = append(broken, s)
@@ -207,11 +210,11 @@ func (j *answersWithin) violated(v verdict.Verdict, lanes []history.Lane, broken
 }
 
 // doubts reports a lane whose answers cannot be compared with.
-func (a *laneWaits) doubts(missing *verdict.Missing) {
+func (a *laneWaits) doubts(missing *verdict.Missing, foreign bool) {
 	switch n := a.steady.sent.N; {
 	case n < evidence.MinRequests:
 		missing.Add("%s came on %s before the first fault began; a 99th percentile needs at least %d", prose.Count(n, "answer"), a.lane, evidence.MinRequests)
-	case a.steady.sent.Max > steadyAnswer:
+	case !foreign && a.steady.sent.Max > steadyAnswer:
 		missing.Add("an answer on %s took %s before the first fault began; answers slower than %s cannot be compared with",
 			a.lane, prose.Moment(a.steady.sent.Max), prose.Moment(steadyAnswer))
 	}

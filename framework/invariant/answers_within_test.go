@@ -73,6 +73,14 @@ func TestAnswersWithin(t *testing.T) {
 			"no verdict: 1 request failed on fresh, so the time that their answers would have taken is unknown"},
 		{"slow before", slowed(watched(), reused, 12*second, 12005*ms, 800*ms), all, verdict.Unknown, 0,
 			"no verdict: an answer on reused took 800ms before the first fault began; answers slower than 750ms cannot be compared with"},
+		{"slow before, of a user's application", slowed(watched(), reused, 12*second, 12005*ms, 800*ms), invariant.AnswersWithin{Foreign: true}, verdict.Held, 0,
+			"the slowest answer took 2ms on fresh, and 2ms before the first fault began; 99 of 100 took at most 2ms on fresh, and 2ms before" + held},
+		{"slow before, and slower since", slowed(slowed(watched(), reused, 12*second, 12005*ms, 800*ms), fresh, 17*second, 17005*ms, 2500*ms),
+			invariant.AnswersWithin{Foreign: true}, verdict.Violated, 17 * second,
+			"the slowest answer on fresh took 2.5s; before the first fault began it was 2ms, and 2s more is allowed, sent at 17s"},
+		{"one of a hundred of the slow ones", slowed(slowed(watched(), reused, 12*second, 12005*ms, 800*ms), reused, 18*second, 19*second, 1100*ms),
+			invariant.AnswersWithin{Foreign: true}, verdict.Violated, 18 * second,
+			"the 99th percentile while disturbed on reused took 1.1s; before the first fault began it was 2ms, and 1s more is allowed, sent at 18s"},
 		{"not enough before", watched().DropRequests(func(r history.Request) bool { return r.Due < 15010*ms }).EditEvents(func(e *history.Event) {
 			if e.Phase != nil && e.Phase.Name == history.Steady {
 				e.T = 15010 * ms

@@ -30,7 +30,8 @@ type FailuresEndWithin struct {
 	// answer, or from the start of the fault if that is later. Zero predicts it for a lost node from the timings of the cluster:
 	// see NodeLossLimit.
 	Limit time.Duration `json:"limit,omitempty"`
-	// Service receives the requests. Empty means the only Service that had endpoints on the victims.
+	// Service receives the requests. Empty means the one that the URLs of the lanes name, or else the only Service that had endpoints on the
+	// victims.
 	Service string `json:"service,omitempty"`
 }
 
@@ -85,7 +86,7 @@ func (p FailuresEndWithin) NamesCauses() bool { return true }
 func (p FailuresEndWithin) Requests(f *evidence.Run, t *requests.Stats) RequestCheck {
 	return &failuresEndWithin{
 		promise: p, facts: f, tally: t, limit: p.limit(f.Record),
-		sorter: &outage.Sorter{Facts: f, Outages: outage.Outages(f, p.limit(f.Record), p.Service), Unclear: p.unclear(f), Failures: failures.NewFailures(f)},
+		sorter: &outage.Sorter{Facts: f, Outages: outage.Outages(f, p.limit(f.Record), p.Service, p.Lanes), Unclear: p.unclear(f), Failures: failures.NewFailures(f)},
 	}
 }
 
@@ -131,7 +132,7 @@ func (j *failuresEndWithin) Take(r *history.Request) {
 	}
 	if !failed { // on any lane: it shows which pods were alive
 		for _, o := range j.sorter.Outages {
-			o.Answered(r)
+			o.Answered(r, j.judges(r.Lane))
 		}
 	}
 	if !j.judges(r.Lane) {
@@ -205,6 +206,9 @@ func (j *failuresEndWithin) End(missing verdict.Missing) verdict.Verdict {
 func (j *failuresEndWithin) held(v verdict.Verdict, lanes []history.Lane, inside *failures.Failures, shares []outage.Share, disrupted evidence.Disruptions, missing verdict.Missing) verdict.Verdict {
 	v.Support(j.tally.VictimLines(lanes)...)
 	if len(shares) == 0 { // otherwise the missing evidence explains why
+		if !slices.ContainsFunc(j.sorter.Outages, func(o *outage.Outage) bool { return !o.Missed() }) && len(j.sorter.Outages) > 0 {
+			return v.Held(missing, "no request failed, through %s, of which %s; %s", disrupted, j.sorter.Outages[0].Words, j.tally.Seen(lanes))
+		}
 		return v.Held(missing, "no request failed, although the victims had answered before, through %s; failures had to end within %s; %s",
 			disrupted, prose.Moment(j.limit), j.tally.Seen(lanes))
 	}

@@ -133,7 +133,7 @@ func TestOneThingIsMissing(t *testing.T) {
 			if e.Slice != nil && e.Slice.Change == history.Listed {
 				e.Slice.Endpoints = slices.Clone(e.Slice.Endpoints[1:])
 			}
-		}), []string{"FailuresEndWithin"}, "no service had an endpoint on the victims of drain one worker"},
+		}), []string{"FailuresEndWithin"}, "no service had an endpoint on the victims of drain one worker, although they answered"},
 		{"time for failures to end", stage(history.Healing, 24*second), []string{"FailuresEndWithin"},
 			"drain one worker began to be reverted at 24s, before failures had to end at 24.972s"},
 		{"how soon a lost node is noticed", ht.Healthy().Header(func(h *history.Header) { h.Cluster.Timings = history.Timings{} }),

@@ -251,7 +251,7 @@ func (a *attempt) header(s scenario.Spec, cluster clusters.Cluster) (history.Hea
 		h.Promises = append(h.Promises, p)
 	}
 	if len(s.Load) > 0 {
-		h.Plan = &history.Plan{}
+		h.Plan = &history.Plan{Aside: s.Aside}
 		for _, l := range s.Load {
 			lane := history.LanePlan{Lane: l.Lane, Target: l.Target, RatePerSecond: l.Rate}
 			if front, passes := s.Fronts[l.Lane]; passes {

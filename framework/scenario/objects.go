@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/load"
 	"github.com/holdfast-ha/holdfast/workloads"
 )
 
@@ -46,6 +48,23 @@ func (s Spec) Services(workload string) []string {
 		}
 	}
 	return []string{}
+}
+
+// Names reports whether good answers on a lane name the pods of a workload of an application: its connections lead to them, and not to a
+// proxy in front of them or to what needs them.
+func (s Spec) Names(lane history.Lane, workload string) bool {
+	i := slices.IndexFunc(s.Load, func(l load.Lane) bool { return l.Lane == lane })
+	if s.App == nil || i < 0 {
+		return true
+	}
+	own := s.Services(workload)
+	among := func(services []string) bool {
+		return slices.ContainsFunc(services, func(name string) bool { return slices.Contains(own, name) })
+	}
+	if front, passes := s.Fronts[lane]; passes {
+		return among(front.Entries) && !among(front.Backends)
+	}
+	return among([]string{history.LanePlan{Target: s.Load[i].Target}.Service()})
 }
 
 // Backends are the backends that a scenario deploys: none if it tests an application, or one, or one on simulated nodes and one on real

@@ -37,6 +37,8 @@ type Spec struct {
 	// faults are injected. The lanes' targets are URLs of its Services.
 	App    *app.App
 	Tested string
+	// Aside says that no lane comes to the tested workload: what the lanes lead to may need it.
+	Aside bool
 	// Fronts are what lanes pass before they come to the application's Services, and Notes what a reader of the verdicts must know.
 	Fronts map[history.Lane]history.Front
 	Notes  []string

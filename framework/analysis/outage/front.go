@@ -10,13 +10,13 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/prose"
 )
 
-// onlyFront is the front that all lanes pass, if the victims had endpoints of several of its Services, and of no other; nil: there is none.
-func (o *Outage) onlyFront(f *evidence.Run, services []string) (front *history.Front) {
+// onlyFront is the front that the lanes, of which none means all, pass, if the victims had endpoints of several of its Services, and of no other; nil: there is none.
+func (o *Outage) onlyFront(f *evidence.Run, services []string, lanes []history.Lane) (front *history.Front) {
 	if f.Record.Header.Plan == nil || len(services) < 2 {
 		return nil
 	}
 	for _, lane := range f.Record.Header.Plan.Lanes {
-		if lane.Lane == history.LaneControl {
+		if lane.Lane == history.LaneControl || len(lanes) > 0 && !slices.Contains(lanes, lane.Lane) {
 			continue
 		}
 		if lane.Front == nil || front != nil && lane.Front.Name != front.Name {

@@ -34,6 +34,8 @@ type Outage struct {
 
 	service string  // with endpoints on the victims; empty: unknown
 	share   float64 // of its ready endpoints just before, on the victims
+	missed  bool    // it had none on them as far as is recorded, so that no request met a victim
+	met     bool    // a victim answered nevertheless
 	Words   string  // the share in words
 	doubts  verdict.Missing
 
@@ -42,9 +44,13 @@ type Outage struct {
 }
 
 // Outages returns an outage for each fault that was seen to take effect, of the given limit, and joins those that overlap. What takes
-// pods away in an orderly way is no outage. Requests
-// go to the service; empty means the only service that had endpoints on the victims.
-func Outages(f *evidence.Run, limit time.Duration, service string) (list []*Outage) {
+// pods away in an orderly way is no outage. Requests on the lanes, of which none means all, go to the service. Empty means the one that the lanes
+// name, or else the only service that had endpoints on the victims.
+func Outages(f *evidence.Run, limit time.Duration, service string, lanes []history.Lane) (list []*Outage) {
+	doors := []string{service}
+	if service == "" {
+		doors = doorsOf(f.Record, lanes)
+	}
 	for _, fault := range f.Faults {
 		if !fault.Injecting.OK || !fault.Seen.OK || fault.Voluntary {
 			continue
@@ -66,7 +72,7 @@ func Outages(f *evidence.Run, limit time.Duration, service string) (list []*Outa
 	list = join(list)
 	for _, o := range list {
 		o.fronts = f.Record.Fronts()
-		o.findShare(f, service)
+		o.findShare(f, doors, lanes)
 	}
 	return list
 }
@@ -91,11 +97,37 @@ type ends struct{ all, victims int }
 
 func (e ends) share() float64 { return float64(e.victims) / float64(e.all) }
 
-// findShare counts the ready endpoints of the service on the victims just before the outage.
-func (o *Outage) findShare(f *evidence.Run, service string) {
+// doorsOf are the Services that requests on some lanes, of which none means all, come to; nil: it is not known of each of them.
+func doorsOf(run history.Run, lanes []history.Lane) (doors []string) {
+	if run.Header.Plan == nil {
+		return nil
+	}
+	own := run.Services()
+	for _, l := range run.Header.Plan.Lanes {
+		switch {
+		case l.Lane == history.LaneControl, len(lanes) > 0 && !slices.Contains(lanes, l.Lane):
+		case l.Front != nil:
+			doors = append(doors, slices.Concat(l.Front.Entries, l.Front.Backends)...)
+		case own[l.Lane] == "":
+			return nil
+		default:
+			doors = append(doors, own[l.Lane])
+		}
+	}
+	slices.Sort(doors)
+	return slices.Compact(doors)
+}
+
+// findShare counts the ready endpoints of some Services, of which none means all, on the victims just before the outage.
+func (o *Outage) findShare(f *evidence.Run, doors []string, lanes []history.Lane) {
 	counts := make(map[string]ends) // by Service
+	placed := len(doors) > 0        // it is known of each endpoint whether it is on a victim
+	for _, d := range o.deaths {
+		placed = placed && len(d.nodes)+len(d.pods) > 0
+	}
+	offered := 0
 	for _, slice := range f.Record.StateAt(o.From - 1).Slices {
-		if service != "" && slice.Service != service {
+		if len(doors) > 0 && !slices.Contains(doors, slice.Service) {
 			continue
 		}
 		c := counts[slice.Service]
@@ -104,11 +136,13 @@ func (o *Outage) findShare(f *evidence.Run, service string) {
 				continue
 			}
 			c.all++
+			placed = placed && e.Node != "" && e.Pod != ""
 			if o.hit(attribution.PodOn{Pod: e.Pod, Node: e.Node}) {
 				c.victims++
 			}
 		}
 		counts[slice.Service] = c
+		offered += c.all
 	}
 	var names []string
 	for name, c := range counts {
@@ -117,36 +151,40 @@ func (o *Outage) findShare(f *evidence.Run, service string) {
 		}
 	}
 	slices.Sort(names)
-	if front := o.onlyFront(f, names); front != nil && !f.Blind(o.From) {
+	if front := o.onlyFront(f, names, lanes); front != nil && !f.Blind(o.From) {
 		o.throughFront(front, names, counts)
 		return
 	}
-	switch len(names) {
-	case 1:
-		if f.Blind(o.From) {
-			o.doubts.Add("how much of %s the victims of %s had is not known: a watch was blind", names[0], o.name)
-			return
-		}
+	switch {
+	case len(names) < 2 && len(names)+len(doors) > 0 && f.Blind(o.From):
+		o.doubts.Add("how much of %s the victims of %s had is not known: a watch was blind", prose.List(slices.Concat(names, doors)[:1]), o.name)
+	case len(names) == 1:
 		c := counts[names[0]]
 		o.service = names[0]
 		o.share = c.share()
 		o.Words = fmt.Sprintf("the victims had %d of %s of %s, %s", c.victims, prose.Count(c.all, "endpoint"), names[0], prose.Percent(o.share))
-	case 0:
+	case len(names) == 0 && placed && offered > 0:
+		o.missed, o.Words = true, "the victims had no endpoint of "+prose.List(doors)
+	case len(names) == 0:
 		o.doubts.Add("no service had an endpoint on the victims of %s", o.name)
 	default:
 		o.doubts.Add("%s had endpoints on the victims of %s; the promise must name one", prose.List(names), o.name)
 	}
 }
 
+// Missed reports whether no request met a victim, because the victims were not among the endpoints of the lanes' Services.
+func (o *Outage) Missed() bool { return o.missed && !o.met }
+
 // hit reports whether a pod, or its node, was a victim.
 func (o *Outage) hit(p attribution.PodOn) bool {
 	return slices.ContainsFunc(o.deaths, func(d *Death) bool { return d.hit(p) })
 }
 
-// Answered counts a request with a good answer.
-func (o *Outage) Answered(r *history.Request) {
+// Answered counts a request with a good answer, on a lane that is judged or on another.
+func (o *Outage) Answered(r *history.Request, judged bool) {
 	for _, d := range o.deaths {
 		d.addAnswer(r)
+		o.met = o.met || judged && r.Done <= d.seen && !r.Inferred && d.hit(attribution.PodOn{Pod: r.Pod, Node: r.Node})
 	}
 }
 
@@ -164,6 +202,9 @@ func (o *Outage) Before(at history.Offset) *Death {
 // AllDoubts returns what is not known of the outage. Failed says whether any request failed in it.
 func (o *Outage) AllDoubts(failed bool) verdict.Missing {
 	d := slices.Clone(o.doubts)
+	if o.missed && o.met {
+		d.Add("no service had an endpoint on the victims of %s, although they answered", o.name)
+	}
 	for _, death := range o.deaths {
 		if over := death.Earliest() + o.limit; death.healing.OK && death.healing.At < over {
 			d.Add("%s began to be reverted at %s, before failures had to end at %s", death.name, prose.Moment(death.healing.At), prose.Moment(over))

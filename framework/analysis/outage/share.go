@@ -129,6 +129,9 @@ func (o *Outage) shareOf(l *outageLane) Share {
 // mostOf is how many of a number of requests may fail. The first and the last failed by definition, since the time is cut at them.
 // Those in between are a sample.
 func (o *Outage) mostOf(all uint64) uint64 {
+	if o.Missed() {
+		return 0
+	}
 	if o.share <= 0 || all <= 2 {
 		return all
 	}

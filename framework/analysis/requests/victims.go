@@ -24,7 +24,8 @@ type victims struct {
 	all    []*victim
 	byName map[string]*answering // all pods of the watches
 	fronts map[history.Lane]*history.Front
-	clock  history.Offset // how far the times of requests may be off
+	own    map[history.Lane]string // the Service that the lane's URL names; no entry: it is not known
+	clock  history.Offset          // how far the times of requests may be off
 }
 
 // answering is a pod by the name that requests have.
@@ -62,7 +63,7 @@ func JustBefore(sent, at history.Offset, window time.Duration) bool {
 }
 
 func newVictims(f *evidence.Run) *victims {
-	s := &victims{byName: make(map[string]*answering), fronts: f.Record.Fronts(), clock: f.ClockError()}
+	s := &victims{byName: make(map[string]*answering), fronts: f.Record.Fronts(), own: f.Record.Services(), clock: f.ClockError()}
 	workloads := f.Selectors()
 	for _, e := range f.Record.Events {
 		if e.Pod == nil || s.byName[e.Pod.Name] != nil {
@@ -112,7 +113,7 @@ func (s *victims) find(f *evidence.Run, i int) {
 			t.at = at
 		}
 		t.idle = idle(f, name, t.at-1)
-		if len(s.fronts) > 0 || f.Record.Header.Recorded != nil {
+		if len(s.fronts)+len(s.own) > 0 || f.Record.Header.Recorded != nil {
 			t.services = servicesOf(f, name, t.at-1)
 		}
 		known.taken = append(known.taken, t)
@@ -182,7 +183,8 @@ func (c laneCounts) of(lane history.Lane) uint64 {
 
 // offered are the victims of a fault that clients of a lane could be sent to: those that were ready and belong to a workload with a pod
 // that answered under load. Pods of holdfast's own gateway never answer in their own name, and pods behind another front never do: they are
-// offered if they were endpoints of its Services. Then the front is returned.
+// offered if they were endpoints of its Services. Then the front is returned. Those that were endpoints of other Services than the lane's own are
+// not offered to its clients: they may be what its pods need.
 func (s *victims) offered(fault int, lane history.Lane) (list []*victim, front *history.Front) {
 	answering := make(map[int]bool) // workloads with a pod that answered
 	for _, known := range s.byName {
@@ -195,6 +197,7 @@ func (s *victims) offered(fault int, lane history.Lane) (list []*victim, front *
 		case t.fault != fault || t.idle:
 		case t.behind(s.fronts[lane]):
 			list, front = append(list, t), s.fronts[lane]
+		case s.own[lane] != "" && len(t.services) > 0 && !slices.Contains(t.services, s.own[lane]):
 		case slices.ContainsFunc(s.byName[t.pod].workloads, func(w int) bool { return answering[w] }):
 			list = append(list, t)
 		}
@@ -319,10 +322,20 @@ func (t *Stats) VictimLines(lanes []history.Lane) (lines []string) {
 			continue
 		}
 		if len(parts) == 0 {
-			lines = append(lines, fault.Name+" took no pod that received requests")
+			lines = append(lines, fault.Name+" took no pod that received requests"+t.victims.aside(i, lanes))
 			continue
 		}
 		lines = append(lines, fmt.Sprintf("in the %s before, the victims of %s answered %s", victimWindow, fault.Name, strings.Join(parts, ", ")))
 	}
 	return lines
+}
+
+// aside says on which lanes nothing met the victims of a fault, if others were endpoints of another Service than these lanes name.
+func (s *victims) aside(fault int, lanes []history.Lane) string {
+	for _, lane := range lanes {
+		if s.own[lane] != "" && slices.ContainsFunc(s.all, func(t *victim) bool { return t.fault == fault && len(t.services) > 0 }) {
+			return " on " + prose.OnLanes(lanes)
+		}
+	}
+	return ""
 }

@@ -60,9 +60,16 @@ func throughFronts(flows []flow, fault *stages.FaultLife) (lines []string) {
 }
 
 // elsewhere reports faults that took endpoints, of which none is known to be one that a lane's front leads to, or one of its own: the record
-// lacks the answers that would show it, or the front leads elsewhere.
+// lacks the answers that would show it, or the front leads elsewhere. It may do so if another lane came to them, or if none was meant to.
 func (t *Stats) elsewhere(lanes []history.Lane) (d verdict.Missing) {
+	plan := t.facts.Record.Header.Plan
+	if plan == nil || plan.Aside {
+		return nil
+	}
 	for i := range t.facts.Faults {
+		if slices.ContainsFunc(plan.Lanes, func(l history.LanePlan) bool { return t.came(i, l.Lane) }) {
+			continue
+		}
 		var taken []string
 		for _, v := range t.victims.all {
 			if v.fault == i && !v.idle && len(v.services) > 0 {
@@ -80,4 +87,10 @@ func (t *Stats) elsewhere(lanes []history.Lane) (d verdict.Missing) {
 		}
 	}
 	return d
+}
+
+// came reports whether requests of a lane came to a victim of a fault, or may have come to one through the lane's front.
+func (t *Stats) came(fault int, lane history.Lane) bool {
+	offered, _ := t.victims.offered(fault, lane)
+	return slices.ContainsFunc(offered, func(v *victim) bool { return v.answers.of(lane) > 0 || v.through.of(lane) > 0 })
 }
