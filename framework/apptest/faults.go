@@ -54,8 +54,10 @@ const (
 
 // Faults are the disruptions that a test can name.
 var Faults = map[string]Disruption{
-	"rollout": {class: Voluntary, noun: "a rolling update and its rollback", make: func(app.Workload) scenario.Spec {
-		return scenario.Spec{Faults: []fault.Fault{fault.Rollout{}}}
+	"rollout": {class: Voluntary, noun: "a rolling update and its rollback", make: func(w app.Workload) scenario.Spec {
+		return scenario.Spec{
+			Faults: []fault.Fault{fault.TryRollout{}}, Promises: []invariant.Invariant{invariant.RolloutCompletes{Workload: w.Name}},
+		}
 	}},
 	"drain": {class: Voluntary, noun: "the drain of a node", make: func(w app.Workload) scenario.Spec {
 		return scenario.Spec{

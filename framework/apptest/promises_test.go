@@ -61,7 +61,8 @@ func TestPromisesOfScenarios(t *testing.T) {
 			"when a kubelet short of disk evicts pods of Deployment web, only their share of the requests fails, and none later than 5 s after the last eviction", nil},
 		// A number is of each probe, so that what one does not need is no help for the other.
 		"a few of each probe": {apptest.Promises{Each: apptest.Promise{Failed: apptest.Allowance{AtMost: 3}}}, "rollout", []string{
-			`FewFailedRequests {` + both + `,"atMost":3,"by":"holdfast.yaml"}`, `FewFailedRequests {"lanes":["fresh@cart","reused@cart"],"atMost":3,"by":"holdfast.yaml"}`},
+			`FewFailedRequests {` + both + `,"atMost":3,"by":"holdfast.yaml"}`, `FewFailedRequests {"lanes":["fresh@cart","reused@cart"],"atMost":3,"by":"holdfast.yaml"}`,
+			`RolloutCompletes {"workload":"web"}`},
 			"during a rolling update and its rollback of Deployment web, no more than 3 requests fail on lanes fresh@web and reused@web together, as holdfast.yaml allows; " +
 				"no more than 3 requests fail on lanes fresh@cart and reused@cart together, as holdfast.yaml allows", []string{
 				"holdfast.yaml promises less than the default: of the requests of probe web, 3 may fail, where by default none may, and nothing is promised of how long answers take.",
@@ -82,7 +83,8 @@ func TestPromisesOfScenarios(t *testing.T) {
 				"holdfast.yaml promises of the requests of probe web that none fails later than 20s after the victims have last answered, in place of the default.",
 				"holdfast.yaml promises of the requests of probe cart that none fails later than 5s after the victims have last answered, in place of the default."}},
 		// What is promised of one class says nothing of another.
-		"of another class": {apptest.Promises{Each: apptest.Promise{EndsWithin: time.Minute}, Of: map[string]apptest.Promise{"cart": {}}}, "rollout", []string{"NoFailedRequests {}", `AnswersWithin {"foreign":true}`},
+		"of another class": {apptest.Promises{Each: apptest.Promise{EndsWithin: time.Minute}, Of: map[string]apptest.Promise{"cart": {}}}, "rollout",
+			[]string{"NoFailedRequests {}", `AnswersWithin {"foreign":true}`, `RolloutCompletes {"workload":"web"}`},
 			"a rolling update and its rollback of Deployment web is invisible to clients", nil},
 		"a lost node, and a few": {apptest.Promises{Each: apptest.Promise{Failed: apptest.Allowance{AtMost: 3}}}, "node-kill", []string{"FailuresEndWithin {}"},
 			"after a node with pods of Deployment web is killed, only their share of the requests fails, and only until Kubernetes must have noticed", nil},

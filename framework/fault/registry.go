@@ -37,6 +37,7 @@ func Examples() []Fault {
 		Rollout{},
 		Scale{Through: []int{9, 3}},
 		TryDrain{For: 20 * time.Second},
+		TryRollout{},
 		TryRollout{For: time.Second},
 		Unbalance{},
 		UpgradeControlPlane{To: "v1.37.0"},

@@ -80,9 +80,12 @@ func (t Target) revisions(ctx context.Context) (fresh string, current *string, e
 	return "after " + d.ResourceVersion, current, nil
 }
 
-// rolledBack waits until the workload has settled with the revision that it had.
+// rolledBack waits until the workload has settled with the revision that it had, or Kubernetes says that it does not.
 func (t Target) rolledBack(ctx context.Context) (string, error) {
-	saw, err := t.Settle(ctx)
+	saw, stuck, err := t.finish(ctx, "to roll back")
+	if stuck != "" {
+		err = fmt.Errorf("roll %s back: it does not come to its end: %s", t.Workload, saw)
+	}
 	return "rolled back: " + saw, err
 }
 

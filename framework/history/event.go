@@ -214,6 +214,10 @@ type Workload struct {
 	// Total is status.replicas: all pods that are not yet gone, old revisions included.
 	Total    int  `json:"total"`
 	Observed bool `json:"observed"` // the controller has seen the newest generation
+	// Overdue is the message of a Deployment whose rollout has made no progress within its deadline (Progressing=False), and Refused that of
+	// one whose pods cannot be created (ReplicaFailure=True). Empty in older records.
+	Overdue string `json:"overdue,omitempty"`
+	Refused string `json:"refused,omitempty"`
 }
 
 // Settled reports whether all replicas are of the newest revision and available, and there are no other pods.

@@ -22,7 +22,7 @@ func internEvent(n *intern.Pool, e *Event) {
 		}
 	case e.Workload != nil:
 		w := e.Workload
-		n.Texts((*string)(&w.Change), &w.Namespace, &w.Name, &w.SelectsBy, &w.Template)
+		n.Texts((*string)(&w.Change), &w.Namespace, &w.Name, &w.SelectsBy, &w.Template, &w.Overdue, &w.Refused)
 		w.Selector, w.NodeSelector, w.Spread = n.Set(w.Selector), n.Set(w.NodeSelector), n.JSON(w.Spread)
 	case e.Slice != nil:
 		n.Texts((*string)(&e.Slice.Change), &e.Slice.Namespace, &e.Slice.Name, &e.Slice.Service)

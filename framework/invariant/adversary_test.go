@@ -34,7 +34,7 @@ var aboutRequests = []string{"NoFailedRequests", "FewFailedRequests", "FailuresE
 
 var aboutObjects = []string{
 	"BudgetHonoured", "Spread", "SpreadTogether", "SpreadTrials", "SpreadWithin", "PerDomain", "RecoversWithin", "ReplacedWithin",
-	"DrainBlocked", "DrainCompletes", "PressureLeaves", "ResizedInPlace",
+	"DrainBlocked", "DrainCompletes", "RolloutCompletes", "PressureLeaves", "ResizedInPlace",
 }
 
 var attacks = []attack{
@@ -45,7 +45,7 @@ var attacks = []attack{
 	{"the witness looks eight seconds late, and failures last as much longer", []string{"FailuresEndWithin"}, looksLate, notHeld},
 	{"failures go on until the load ends", []string{"FailuresEndWithin"}, failsOn, onlyViolated},
 	{"a watch of pods hears nothing any more, and does not know it", []string{"NoFailedRequests", "FewFailedRequests", "BudgetHonoured", "RecoversWithin",
-		"ReplacedWithin", "PressureLeaves", "DrainCompletes", "ResizedInPlace"}, deafToPods, notHeld},
+		"ReplacedWithin", "PressureLeaves", "DrainCompletes", "RolloutCompletes", "ResizedInPlace"}, deafToPods, notHeld},
 	{"the fault is over before it is undone", slices.Concat(aboutRequests, aboutObjects), overEarly, onlyUnknown},
 	{"the fault is told of before load flows", []string{"NoFailedRequests", "FewFailedRequests", "FailuresEndWithin"}, faultBeforeLoad, notHeld},
 	{"the load begins when the fault is over", []string{"NoFailedRequests", "FewFailedRequests", "FailuresEndWithin"}, loadAfterFault, notHeld},

@@ -20,6 +20,7 @@ var kinds = map[string]func(json.RawMessage) (Invariant, error){
 	"BudgetHonoured":    decode[BudgetHonoured],
 	"DrainBlocked":      decode[DrainBlocked],
 	"DrainCompletes":    decode[DrainCompletes],
+	"RolloutCompletes":  decode[RolloutCompletes],
 	"Spread":            decode[Spread],
 	"SpreadWithin":      decode[SpreadWithin],
 	"SpreadTrials":      decode[SpreadTrials],

@@ -39,6 +39,8 @@ func TestEncode(t *testing.T) {
 		{invariant.DrainCompletes{}, "DrainCompletes", `{}`, "a drain leaves no pod of the workload on its node"},
 		{invariant.DrainCompletes{Workload: "w", Unready: true}, "DrainCompletes", `{"workload":"w","unready":true}`,
 			"a drain leaves no pod of w on its node, not even one that is not ready and whose budget allows no disruption"},
+		{invariant.RolloutCompletes{}, "RolloutCompletes", `{}`, "each rolling update of the workload comes to its end, and so does its rollback"},
+		{invariant.RolloutCompletes{Workload: "w"}, "RolloutCompletes", `{"workload":"w"}`, "each rolling update of w comes to its end, and so does its rollback"},
 		{invariant.FailuresEndWithin{}, "FailuresEndWithin", `{}`,
 			"requests fail on any lane only until the cluster must have noticed the lost node, and only the victims' share of them fails"},
 		{invariant.FailuresEndWithin{Limit: time.Second, Service: "backend"}, "FailuresEndWithin", `{"limit":1000000000,"service":"backend"}`,

@@ -31,6 +31,7 @@ func strict() []invariant.Invariant {
 		invariant.RecoversWithin{Workload: "backend", Limit: second},
 		invariant.DrainBlocked{}, invariant.DrainBlocked{Budget: "backend", For: 5 * second},
 		invariant.DrainCompletes{}, invariant.DrainCompletes{Workload: "backend", Unready: true}, invariant.NoFailedRequests{Refused: true},
+		invariant.RolloutCompletes{}, invariant.RolloutCompletes{Workload: "backend"},
 		invariant.Placement{}, invariant.Placement{Workload: "backend"},
 		invariant.PressureLeaves{AtLeast: 5, DespiteBudget: true}, invariant.ReplacedWithin{Limit: 10 * second}, invariant.Placed{Pending: 2},
 		invariant.SpreadTogether{TopologyKey: ht.ZoneLabel}, invariant.Spread{TopologyKey: ht.ZoneLabel, Waiting: true},
@@ -56,7 +57,7 @@ func rich() []history.Run {
 		newStepped().to("w1", "w3").to("w1", "w2", "w3").node("w1", "Unknown", false).to("w2", "w3", "w5").Run(),
 		newPlacing(spreadOver(overZones, "")).bind("w1", "w2", "w3").terminate(1, "w1").by(affinityOver("podAntiAffinity", overHosts)).bind("w1", "w5").Run(),
 		waiting().Run(), squeezed().Run(), inTrials(even(), uneven()).Run(), enforced().Run(),
-		thin(beheaded()).Run(),
+		thin(beheaded()).Run(), updating(noNode).Run(),
 	}
 }
 

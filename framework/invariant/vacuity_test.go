@@ -52,6 +52,7 @@ func kept() map[string]goodRecord {
 		"BudgetHonoured":    {invariant.BudgetHonoured{}, ht.Healthy},
 		"DrainBlocked":      {invariant.DrainBlocked{}, blocked},
 		"DrainCompletes":    {invariant.DrainCompletes{}, ht.Healthy},
+		"RolloutCompletes":  {invariant.RolloutCompletes{}, func() *ht.Builder { return updating(replaceAll) }},
 		"Spread":            {invariant.Spread{TopologyKey: ht.ZoneLabel, Max: 1}, zones},
 		"SpreadWithin": {invariant.SpreadWithin{Workload: "backend", TopologyKey: ht.ZoneLabel, Max: 1, Limit: 20 * second},
 			restored},

@@ -2,6 +2,7 @@ package observe
 
 import (
 	"context"
+	"maps"
 	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -206,11 +207,33 @@ func noteEvent(e *corev1.Event, change history.Change) history.Event {
 	}}
 }
 
+// PodsOf are pods as a record has them, by name.
+func PodsOf(pods map[string]corev1.Pod) (list []history.Pod) {
+	for _, name := range slices.Sorted(maps.Keys(pods)) {
+		p := pods[name]
+		list = append(list, *podEvent(&p, history.Modified).Pod)
+	}
+	return list
+}
+
+// WorkloadOf is a Deployment as a record has it.
+func WorkloadOf(d *appsv1.Deployment) history.Workload {
+	return *workloadEvent(d, history.Modified).Workload
+}
+
 func workloadEvent(d *appsv1.Deployment, change history.Change) history.Event {
 	w := workload(d.ObjectMeta, change, d.Spec.Selector, d.Spec.Replicas, d.Spec.Template)
 	w.Updated, w.Ready = int(d.Status.UpdatedReplicas), int(d.Status.ReadyReplicas)
 	w.Available, w.Total = int(d.Status.AvailableReplicas), int(d.Status.Replicas)
 	w.Observed = d.Status.ObservedGeneration >= d.Generation
+	for _, c := range d.Status.Conditions {
+		switch {
+		case c.Type == appsv1.DeploymentProgressing && c.Status == corev1.ConditionFalse && c.Reason == "ProgressDeadlineExceeded":
+			w.Overdue = c.Message
+		case c.Type == appsv1.DeploymentReplicaFailure && c.Status == corev1.ConditionTrue:
+			w.Refused = c.Message
+		}
+	}
 	return history.Event{Workload: w}
 }
 

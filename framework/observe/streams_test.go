@@ -196,6 +196,17 @@ func TestWorkloadEvent(t *testing.T) {
 		Template: templateHash(template), Replicas: 3, Updated: 3, Ready: 2, Available: 1, Total: 4, Observed: true,
 	}
 	same(t, "a Deployment", workloadEvent(d, history.Modified).Workload, want)
+	for _, status := range []corev1.ConditionStatus{corev1.ConditionTrue, corev1.ConditionFalse} {
+		stuck := d.DeepCopy()
+		stuck.Status.Conditions = []appsv1.DeploymentCondition{
+			{Type: appsv1.DeploymentProgressing, Status: status, Reason: "ProgressDeadlineExceeded", Message: "timed out"},
+			{Type: appsv1.DeploymentReplicaFailure, Status: status, Reason: "FailedCreate", Message: "exceeded quota"},
+		}
+		got := WorkloadOf(stuck)
+		if overdue, refused := status == corev1.ConditionFalse, status == corev1.ConditionTrue; (got.Overdue == "timed out") != overdue || (got.Refused == "exceeded quota") != refused {
+			t.Errorf("conditions that are %s: %+v", status, got)
+		}
+	}
 	want.StatefulSet = true
 	same(t, "a StatefulSet", statefulSetEvent(s, history.Modified).Workload, want)
 	s.Status.ObservedGeneration = 1
