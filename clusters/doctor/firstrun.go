@@ -78,7 +78,11 @@ func once(foresee foreseer) foreseer {
 // build describes a build, and what it depends on.
 func (m *machine) build(f nodeimage.Forecast, cache string) string {
 	least, most := f.Build(m.cores)
-	text := fmt.Sprintf("%s, once, on %d cores: no registry sends the node image of Kubernetes %s, so it is built", span(least, most), m.cores, f.Kubernetes)
+	text := fmt.Sprintf("%s, once, on %d cores", span(least, most), m.cores)
+	if f.Pace > 0 {
+		text += " as fast as these are now"
+	}
+	text += fmt.Sprintf(": no registry sends the node image of Kubernetes %s, so it is built", f.Kubernetes)
 	if len(f.Missing) > 0 {
 		text += " from " + names(f.Missing) + fmt.Sprintf(", with up to %s at %s", gib(buildDisk), cache)
 	}

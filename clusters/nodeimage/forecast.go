@@ -18,6 +18,8 @@ type Forecast struct {
 	PullBytes  int64  // what a registry would send, compressed
 	// Kept and Missing are the parts of a build that the cache has, and those that are to be made.
 	Kept, Missing []Part
+	// Pace is how many times as long this machine takes as the one of the parts' durations; 0 if it is not known.
+	Pace float64
 	// Blocked is what keeps a build from beginning; nil if it can. It is a linuxonly.Error on a system that cannot build.
 	Blocked error
 }
@@ -25,7 +27,7 @@ type Forecast struct {
 // Part is a part of a build.
 type Part struct {
 	Name string
-	// Took is how long a build on two cores needed for it, with its downloads.
+	// Took is how long a build on two cores of the measured machine needs for it, with its downloads.
 	Took time.Duration
 	// held tells from the name of a cache entry whether it is this part.
 	held func(entry string) bool
@@ -33,21 +35,23 @@ type Part struct {
 	atOnce bool
 }
 
-// The build of 26 November 2026, from the lines that it printed: Kubernetes v1.37.1 on two cores of a virtual machine, Debian 12, go1.26.8, with
-// empty caches of the Go toolchain, so that all downloads count; 25 min 33 s in all. Builds on two such cores took 12 to 26 minutes.
+// How long a build of Kubernetes v1.37.1 takes with two cores of a machine that compiles the yardstick in yardstickTook, with empty caches of the
+// Go toolchain, so that all downloads count. The durations are half of the processor time that the compilers took on 28 November 2026, and
+// what downloads took: other work was running, which made the build itself twice as long.
 const (
-	kubernetesTook = 15*time.Minute + 25*time.Second
-	containerdTook = 3*time.Minute + 12*time.Second
-	runcTook       = 56 * time.Second
-	cniTook        = 13 * time.Second
-	etcdTook       = 45 * time.Second
-	corednsTook    = 4*time.Minute + 14*time.Second
-	rootfsTook     = 2*time.Minute + 12*time.Second
-	assembleTook   = 32 * time.Second
+	kubernetesTook = 4*time.Minute + 30*time.Second
+	containerdTook = 48 * time.Second
+	runcTook       = 12 * time.Second
+	cniTook        = 6 * time.Second
+	etcdTook       = 20 * time.Second
+	corednsTook    = 45 * time.Second
+	rootfsTook     = 55 * time.Second
+	assembleTook   = 40 * time.Second
 
 	measuredCores = 2
-	// fastest is the duration of the fastest build, as a share of that one's.
-	fastest = 12.0 / 26
+	// A build takes between fastest and slowest of its forecast: the yardstick says nothing of disks and mirrors. slowestUnmeasured is for a
+	// machine whose pace is not known: builds on two such cores took up to 26 minutes.
+	fastest, slowest, slowestUnmeasured = 0.8, 1.4, 3.0
 )
 
 // Foresee looks up what Ensure would do. It changes nothing, and takes some seconds only if the engine holds no image and no registry answers.
@@ -123,6 +127,7 @@ func (f *Forecast) divide(ctx context.Context, h host, o Options) error {
 	case rootfsMissing && h.uid != 0:
 		return errors.New("only root can make the root file system of a node")
 	}
+	f.Pace = golang.pace(ctx)
 	return nil
 }
 
@@ -151,8 +156,8 @@ func buildParts(kubernetesVersion, goVersion, suite string) []Part {
 	}
 }
 
-// Build is how long a build would take on a machine with so many cores: between the fastest and the slowest that were seen, for the parts that
-// are missing. Only the compiler is taken to be faster with more cores.
+// Build is how long a build would take on this machine with so many cores, at least and at most, for the parts that are missing. Only the compiler
+// is taken to be faster with more cores.
 func (f Forecast) Build(cores int) (least, most time.Duration) {
 	var compile, atOnce time.Duration
 	for _, part := range f.Missing {
@@ -162,6 +167,9 @@ func (f Forecast) Build(cores int) (least, most time.Duration) {
 		}
 		compile += part.Took
 	}
-	most = max(compile*measuredCores/time.Duration(max(cores, 1)), atOnce) + assembleTook
-	return time.Duration(float64(most) * fastest), most
+	took := float64(max(compile*measuredCores/time.Duration(max(cores, 1)), atOnce) + assembleTook)
+	if f.Pace == 0 {
+		return time.Duration(took * fastest), time.Duration(took * slowestUnmeasured)
+	}
+	return time.Duration(took * f.Pace * fastest), time.Duration(took * f.Pace * slowest)
 }

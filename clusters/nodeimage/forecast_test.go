@@ -3,10 +3,13 @@ package nodeimage
 import (
 	"context"
 	"errors"
+	"go/parser"
+	"go/token"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -184,19 +187,48 @@ func TestForecastBuild(t *testing.T) {
 	for name, test := range map[string]struct {
 		missing     []Part
 		cores       int
+		pace        float64
 		least, most time.Duration // in whole minutes
 	}{
-		"as measured":              {all, 2, 12 * time.Minute, 25 * time.Minute},
-		"one core":                 {all, 1, 23 * time.Minute, 50 * time.Minute},
-		"eight cores":              {all, 8, 3 * time.Minute, 7 * time.Minute},
-		"more than help":           {all, 1000, 1 * time.Minute, 3 * time.Minute},
-		"the root file system":     {all[:1], 2, 1 * time.Minute, 3 * time.Minute},
-		"nothing but the assembly": {nil, 2, 0, 1 * time.Minute},
-		"no core at all":           {nil, 0, 0, 1 * time.Minute},
+		"as measured":                {all, 2, 1, 6 * time.Minute, 10 * time.Minute},
+		"a machine of half the pace": {all, 2, 2, 12 * time.Minute, 21 * time.Minute},
+		"of unknown pace":            {all, 2, 0, 6 * time.Minute, 22 * time.Minute},
+		"one core":                   {all, 1, 1, 11 * time.Minute, 20 * time.Minute},
+		"eight cores":                {all, 8, 1, 2 * time.Minute, 3 * time.Minute},
+		"more than help":             {all, 1000, 1, 1 * time.Minute, 2 * time.Minute},
+		"the root file system":       {all[:1], 2, 1, 1 * time.Minute, 2 * time.Minute},
+		"nothing but the assembly":   {nil, 2, 1, 1 * time.Minute, 1 * time.Minute},
+		"no core at all":             {nil, 0, 1, 1 * time.Minute, 1 * time.Minute},
 	} {
-		least, most := Forecast{Missing: test.missing}.Build(test.cores)
+		least, most := Forecast{Missing: test.missing, Pace: test.pace}.Build(test.cores)
 		if least.Round(time.Minute) != test.least || most.Round(time.Minute) != test.most {
 			t.Errorf("%s: %s to %s, want %s to %s", name, least, most, test.least, test.most)
 		}
 	}
+}
+
+// The pace is that of the faster of two tries with a real source.
+func TestPace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, tries := newMachine(t), 0
+		m.answers["go tool compile"] = answer{then: func(_ context.Context, c call) error {
+			text, err := os.ReadFile(c.args[len(c.args)-1])
+			if err != nil {
+				return err
+			}
+			if _, err := parser.ParseFile(token.NewFileSet(), "", text, 0); err != nil {
+				t.Error(err)
+			}
+			tries++
+			<-time.After(time.Duration(4-tries) * yardstickTook)
+			return nil
+		}}
+		if pace := m.golang(t).pace(t.Context()); pace != 2 || tries != 2 {
+			t.Errorf("pace %v after %d tries", pace, tries)
+		}
+		m.answers["go tool compile"] = answer{err: errors.New("no such tool")}
+		if pace := m.golang(t).pace(t.Context()); pace != 0 {
+			t.Errorf("without a compiler: pace %v", pace)
+		}
+	})
 }

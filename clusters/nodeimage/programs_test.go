@@ -3,8 +3,12 @@ package nodeimage
 import (
 	"context"
 	"errors"
+	"fmt"
+	"go/parser"
+	"go/token"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -86,6 +90,7 @@ func TestProgramKey(t *testing.T) {
 		"cgo":     func(p *program) { p.cgo = true },
 		"rename":  func(p *program) { p.rename = "x" },
 		"system":  func(p *program) { p.system = "darwin" },
+		"main":    func(p *program) { p.main = "package main" },
 	}
 	for name, change := range changes {
 		other := etcd("v3.7.0")
@@ -117,6 +122,13 @@ func compiles(_ context.Context, c call) error {
 			made = append(made, filepath.Base(strings.TrimSuffix(command, "/v3")))
 		}
 	}
+	if c.args[len(c.args)-1] == "." { // go names the program after the module
+		if _, err := os.Stat(filepath.Join(c.dir, "main.go")); err != nil {
+			return err
+		}
+		module, _, _ := strings.Cut(strings.TrimPrefix(string(mod), "module "), "\n")
+		made = append(made, filepath.Base(module))
+	}
 	for _, name := range made {
 		if err := os.WriteFile(filepath.Join(out, name), []byte("the program "+name), 0o755); err != nil {
 			return err
@@ -147,6 +159,76 @@ func TestGoBuild(t *testing.T) {
 		if !strings.Contains(strings.Join(last.args, " "), want) {
 			t.Errorf("no %s in %q", want, last.args)
 		}
+	}
+}
+
+// TestCoreDNS: whatever kubeadm's Corefile names is in the program. In a Corefile the plugin metrics is called prometheus.
+func TestCoreDNS(t *testing.T) {
+	m := newMachine(t)
+	m.files["/m/go.mod"] = "module github.com/coredns/coredns\n\ngo 1.25.0\n"
+	m.answers["go mod download -json"] = answer{text: `{"Dir":"/m","GoMod":"/m/go.mod"}`}
+	m.answers["go build"] = answer{then: compiles}
+	dir, work := t.TempDir(), t.TempDir()
+	if err := m.golang(t).build(t.Context(), coredns("v1.14.6"), dir, work, nil); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"coredns"}, inFolder(t, dir)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	text, err := os.ReadFile(filepath.Join(work, "main.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	parsed, err := parser.ParseFile(token.NewFileSet(), "main.go", text, parser.ImportsOnly)
+	if err != nil {
+		t.Fatalf("%v in\n%s", err, text)
+	}
+	imported := map[string]bool{}
+	for _, spec := range parsed.Imports {
+		imported[strings.Trim(spec.Path.Value, `"`)] = true
+	}
+	for _, plugin := range strings.Fields("errors health ready kubernetes metrics forward cache loop reload loadbalance") {
+		if !imported["github.com/coredns/coredns/plugin/"+plugin] {
+			t.Errorf("the plugin %s is missing", plugin)
+		}
+	}
+	if !imported["github.com/coredns/coredns/coremain"] || imported["github.com/coredns/coredns/core/plugin"] {
+		t.Errorf("imported are %v: want CoreDNS's main function without the list of all plugins", imported)
+	}
+}
+
+func TestCompilerEnv(t *testing.T) {
+	gib := func(n int) string {
+		return fmt.Sprintf("MemTotal: 1 kB\nMemFree: 1 kB\nMemAvailable:  %d kB\nBuffers: 1 kB\n", n*runtime.GOMAXPROCS(0)<<20)
+	}
+	for _, c := range []struct {
+		name  string
+		files map[string]string
+		set   string // a variable that the user has set
+		want  string
+	}{
+		{name: "enough", files: map[string]string{"/proc/meminfo": gib(12)}, want: "GOGC=400 GOMEMLIMIT=6144MiB"},
+		{name: "no limit of the container", files: map[string]string{"/proc/meminfo": gib(4), "/sys/fs/cgroup/memory.max": "max\n"}, want: "GOGC=400 GOMEMLIMIT=2048MiB"},
+		{name: "little", files: map[string]string{"/proc/meminfo": gib(3)}},
+		{name: "little for this container", files: map[string]string{"/proc/meminfo": gib(64), "/sys/fs/cgroup/memory.max": "2147483648\n"}},
+		{name: "little for it, on cgroup v1", files: map[string]string{"/proc/meminfo": gib(64), "/sys/fs/cgroup/memory/memory.limit_in_bytes": "2147483648\n"}},
+		{name: "unknown"},
+		{name: "unreadable", files: map[string]string{"/proc/meminfo": "\nMemAvailable: many kB\n"}},
+		{name: "the user's GOGC", files: map[string]string{"/proc/meminfo": gib(64)}, set: "GOGC"},
+		{name: "the user's GOMEMLIMIT", files: map[string]string{"/proc/meminfo": gib(64)}, set: "GOMEMLIMIT"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Setenv("GOGC", "")
+			t.Setenv("GOMEMLIMIT", "")
+			if c.set != "" {
+				t.Setenv(c.set, "50")
+			}
+			m := newMachine(t)
+			m.files = c.files
+			if got := strings.Join(m.host().compilerEnv(), " "); got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
 	}
 }
 
