@@ -52,7 +52,8 @@ func (b builder) claim(ctx context.Context) error {
 	return err
 }
 
-// make runs kind's Create. kind does not accept a context: when ctx ends, its containers are removed until kind gives up.
+// make runs kind's Create, and starts Kubernetes where kind does not. kind does not accept a context: when ctx ends, its containers are
+// removed until kind gives up.
 func (b builder) make(ctx context.Context) error {
 	kubeconfig, err := kubeconfigPath(b.name)
 	if err != nil {
@@ -72,6 +73,13 @@ func (b builder) make(ctx context.Context) error {
 }
 
 func (b builder) create(ctx context.Context, kubeconfig string) error {
+	if err := b.runKind(ctx, kubeconfig); err != nil || !b.startsItself() {
+		return err
+	}
+	return b.bootstrap(ctx, kubeconfig)
+}
+
+func (b builder) runKind(ctx context.Context, kubeconfig string) error {
 	creating.Lock()
 	defer creating.Unlock()
 	if ctx.Err() != nil {
@@ -86,6 +94,7 @@ func (b builder) create(ctx context.Context, kubeconfig string) error {
 		kindcluster.CreateWithV1Alpha4Config(b.config),
 		kindcluster.CreateWithKubeconfigPath(kubeconfig),
 		kindcluster.CreateWithRetain(true), // discard removes the remains, and checks that they are gone
+		kindcluster.CreateWithStopBeforeSettingUpKubernetes(b.startsItself()),
 	)
 }
 
