@@ -61,7 +61,7 @@ func BenchmarkProvenCluster(b *testing.B) {
 // plainConfig is kind's default configuration, plus the labels that the checks expect and what the machine needs.
 func plainConfig(name string, spec clusters.Spec, on ground) *v1alpha4.Cluster {
 	config := configure(name, spec, on)
-	config.Networking, config.KubeadmConfigPatches = v1alpha4.Networking{}, nil
+	config.Networking, config.KubeadmConfigPatches, config.ContainerdConfigPatches = v1alpha4.Networking{}, nil, nil
 	if on.cgroupV1 {
 		config.KubeadmConfigPatches = []string{"kind: KubeletConfiguration\nfailCgroupV1: false\n"}
 	}

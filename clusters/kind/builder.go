@@ -15,6 +15,7 @@ import (
 	kindexec "sigs.k8s.io/kind/pkg/exec"
 
 	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/clusters/kind/bootstrap"
 	"github.com/holdfast-ha/holdfast/clusters/kind/inventory"
 	"github.com/holdfast-ha/holdfast/framework/poll"
 )
@@ -76,7 +77,17 @@ func (b builder) create(ctx context.Context, kubeconfig string) error {
 	if err := b.runKind(ctx, kubeconfig); err != nil || !b.startsItself() {
 		return err
 	}
-	return b.bootstrap(ctx, kubeconfig)
+	planned := members(b.name, b.record.Spec)
+	cluster := bootstrap.Cluster{Engine: b.e, Log: b.log, Name: inventory.Prefix + b.name, First: planned[0].name, Beside: firstWitness}
+	for _, m := range planned[1:] {
+		cluster.Others = append(cluster.Others, m.name)
+	}
+	return cluster.Start(ctx, kubeconfig)
+}
+
+// startsItself reports whether Kubernetes is started by package bootstrap and not by kind.
+func (b builder) startsItself() bool {
+	return b.config.Networking.DisableDefaultCNI && b.record.Spec.ControlPlanes == 1
 }
 
 func (b builder) runKind(ctx context.Context, kubeconfig string) error {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/clusters/kind/inventory"
+	"github.com/holdfast-ha/holdfast/clusters/nodeimage"
 )
 
 // The networks inside every cluster. Each cluster has its own bridge, so all clusters can use the same subnets.
@@ -45,6 +46,9 @@ func configure(name string, spec clusters.Spec, on ground) *v1alpha4.Cluster {
 			DNSSearch:         &[]string{}, // otherwise every pod gets the host's search domains, and its lookups leave the cluster
 		},
 		KubeadmConfigPatches: []string{controlPlanePatch(spec), kubeletPatch(spec, on)},
+	}
+	if !on.ownNetwork { // an image that holdfast built has them already
+		config.ContainerdConfigPatches = []string{nodeimage.ContainerdSettings}
 	}
 	workers := 0
 	for _, m := range members(name, spec) {

@@ -10,6 +10,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+
+	"github.com/holdfast-ha/holdfast/framework/poll"
 )
 
 // The witness is a DaemonSet of idle pods. A probe enters their network namespace to check on every node what a pod can reach,
@@ -60,6 +62,19 @@ func ensureWitness(ctx context.Context, client kubernetes.Interface, image strin
 		return fmt.Errorf("create the witness pods: %w", err)
 	}
 	return nil
+}
+
+// firstWitness creates the DaemonSet while nodes join, so that their kubelets find it when they start. A proof would create it when they have
+// joined.
+func firstWitness(ctx context.Context, client kubernetes.Interface) error {
+	p := proof{client: client}
+	return poll.Until(ctx, "the first witness pod", defaultProveWithin, func(ctx context.Context) (bool, string, error) {
+		nodes, err := client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
+		if err == nil {
+			err = p.ensureWitness(ctx, nodes.Items)
+		}
+		return p.witnessed, "no node that reports its images", err
+	})
 }
 
 // pauseImage is the name of the pause image as reported by a node. It is empty if no node reports one.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/holdfast-ha/holdfast/clusters/nodeimage/compiler"
 	"github.com/holdfast-ha/holdfast/clusters/nodeimage/linuxonly"
 	"github.com/holdfast-ha/holdfast/clusters/nodeimage/registry"
 )
@@ -35,7 +36,7 @@ type Part struct {
 	atOnce bool
 }
 
-// How long a build of Kubernetes v1.37.1 takes with two cores of a machine that compiles the yardstick in yardstickTook, with empty caches of the
+// How long a build of Kubernetes v1.37.1 takes with two cores of a machine of pace 1 (see package compiler), with empty caches of the
 // Go toolchain, so that all downloads count. The durations are half of the processor time that the compilers took on 28 November 2026, and
 // what downloads took: other work was running, which made the build itself twice as long.
 const (
@@ -127,7 +128,10 @@ func (f *Forecast) divide(ctx context.Context, h host, o Options) error {
 	case rootfsMissing && h.uid != 0:
 		return errors.New("only root can make the root file system of a node")
 	}
-	f.Pace = golang.pace(ctx)
+	f.Pace = compiler.Pace(func(dir, file string) error {
+		_, err := golang.run(ctx, call{dir: dir, name: golang.path, args: []string{"tool", "compile", "-c=1", "-p", "yardstick", "-o", file + ".o", file}})
+		return err
+	})
 	return nil
 }
 

@@ -3,13 +3,10 @@ package nodeimage
 import (
 	"context"
 	"errors"
-	"go/parser"
-	"go/token"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -205,30 +202,4 @@ func TestForecastBuild(t *testing.T) {
 			t.Errorf("%s: %s to %s, want %s to %s", name, least, most, test.least, test.most)
 		}
 	}
-}
-
-// The pace is that of the faster of two tries with a real source.
-func TestPace(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		m, tries := newMachine(t), 0
-		m.answers["go tool compile"] = answer{then: func(_ context.Context, c call) error {
-			text, err := os.ReadFile(c.args[len(c.args)-1])
-			if err != nil {
-				return err
-			}
-			if _, err := parser.ParseFile(token.NewFileSet(), "", text, 0); err != nil {
-				t.Error(err)
-			}
-			tries++
-			<-time.After(time.Duration(4-tries) * yardstickTook)
-			return nil
-		}}
-		if pace := m.golang(t).pace(t.Context()); pace != 2 || tries != 2 {
-			t.Errorf("pace %v after %d tries", pace, tries)
-		}
-		m.answers["go tool compile"] = answer{err: errors.New("no such tool")}
-		if pace := m.golang(t).pace(t.Context()); pace != 0 {
-			t.Errorf("without a compiler: pace %v", pace)
-		}
-	})
 }

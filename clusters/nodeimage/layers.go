@@ -2,6 +2,7 @@ package nodeimage
 
 import (
 	"context"
+	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -145,14 +146,19 @@ var (
 	oomLine     = regexp.MustCompile(`(?m)^(\s*restrict_oom_score_adj\s*=\s*)false$`)
 )
 
+// ContainerdSettings are what holdfast changes in kind's containerd configuration, as TOML.
+//
+//go:embed containerd.toml
+var ContainerdSettings string
+
 // containerdConfig sets two values in kind's containerd configuration: the pause image, and that a container's OOM score
-// never goes below containerd's own. Lowering the score needs CAP_SYS_RESOURCE, which root may lack.
+// never goes below containerd's own. Lowering the score needs CAP_SYS_RESOURCE, which root may lack. It adds ContainerdSettings.
 func containerdConfig(text, pause string) (string, error) {
 	if !sandboxLine.MatchString(text) || !oomLine.MatchString(text) {
 		return "", errors.New("read kind's containerd configuration: it has no sandbox_image or no restrict_oom_score_adj")
 	}
 	text = sandboxLine.ReplaceAllString(text, "${1}"+fmt.Sprintf("%q", pause))
-	return oomLine.ReplaceAllString(text, "${1}true"), nil
+	return oomLine.ReplaceAllString(text, "${1}true") + ContainerdSettings, nil
 }
 
 // ofVersion is the layer for one version of Kubernetes.

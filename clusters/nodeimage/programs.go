@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	_ "embed"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,6 +12,8 @@ import (
 	"strings"
 
 	"golang.org/x/mod/modfile"
+
+	"github.com/holdfast-ha/holdfast/clusters/nodeimage/compiler"
 )
 
 const (
@@ -71,22 +74,14 @@ func etcd(version string) program {
 	return program{name: "etcd", module: etcdModule, version: version, commands: []string{etcdModule}, rename: "etcd"}
 }
 
-// dnsPlugins are those that kubeadm's Corefile names, and some that people add to it. The others include clients of clouds, of etcd and
-// of tracing services: with them CoreDNS took 181 s of processor time to compile, without them 99 s.
-var dnsPlugins = []string{
-	"errors", "health", "ready", "kubernetes", "metrics", "forward", "cache", "loop", "reload", "loadbalance",
-	"hosts", "log", "rewrite", "template",
-}
+// dnsMain is CoreDNS's main package with the plugins that clusters use. Its own has clients of clouds, of etcd and of tracing services: with
+// them CoreDNS took 181 s of processor time to compile, without them 99 s.
+//
+//go:embed coredns.txt
+var dnsMain string
 
-// coredns is CoreDNS with a main package like its own. In which order plugins act is CoreDNS's own list, not that of the imports.
 func coredns(version string) program {
-	var main strings.Builder
-	main.WriteString("package main\n\nimport (\n\t\"" + corednsModule + "/coremain\"\n\n")
-	for _, name := range dnsPlugins {
-		fmt.Fprintf(&main, "\t_ %q\n", corednsModule+"/plugin/"+name)
-	}
-	main.WriteString(")\n\nfunc main() { coremain.Run() }\n")
-	return program{name: "coredns", module: corednsModule, version: version, main: main.String()}
+	return program{name: "coredns", module: corednsModule, version: version, main: dnsMain}
 }
 
 // kubernetes are the commands of a node and of a control plane. Without the version in the ldflags each of them reports
@@ -194,18 +189,12 @@ func (g goTool) build(ctx context.Context, p program, dir, work string, log *os.
 
 // compile builds programs without debug information. The compilers of Kubernetes take a fifth less time without it.
 func (g goTool) compile(ctx context.Context, p program, dir, work string, log *os.File) error {
-	cgo := "CGO_ENABLED=0"
-	if p.cgo {
-		cgo = "CGO_ENABLED=1"
-	}
-	what := "tool"
-	if p.main != "" {
-		what = "."
-	}
+	cgo := map[bool]string{false: "CGO_ENABLED=0", true: "CGO_ENABLED=1"}[p.cgo]
+	what := map[bool]string{false: "tool", true: "."}[p.main != ""]
 	_, err := g.run(ctx, call{dir: work, name: g.path, log: log,
 		args: []string{"build", "-trimpath", "-buildvcs=false", "-tags", p.tags, "-gcflags", "all=-dwarf=false", "-ldflags", "-s -w " + p.ldflags,
 			"-o", dir + string(filepath.Separator), what},
-		env: append(g.compilerEnv(), "GOFLAGS=-mod=mod", "GOWORK=off", "GO111MODULE=on", "GOOS="+p.goos(), "GOARCH="+runtime.GOARCH, cgo),
+		env: append(compiler.Env(g.readFile), "GOFLAGS=-mod=mod", "GOWORK=off", "GO111MODULE=on", "GOOS="+p.goos(), "GOARCH="+runtime.GOARCH, cgo),
 	})
 	return err
 }

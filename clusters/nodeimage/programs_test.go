@@ -3,12 +3,10 @@ package nodeimage
 import (
 	"context"
 	"errors"
-	"fmt"
 	"go/parser"
 	"go/token"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -194,41 +192,6 @@ func TestCoreDNS(t *testing.T) {
 	}
 	if !imported["github.com/coredns/coredns/coremain"] || imported["github.com/coredns/coredns/core/plugin"] {
 		t.Errorf("imported are %v: want CoreDNS's main function without the list of all plugins", imported)
-	}
-}
-
-func TestCompilerEnv(t *testing.T) {
-	gib := func(n int) string {
-		return fmt.Sprintf("MemTotal: 1 kB\nMemFree: 1 kB\nMemAvailable:  %d kB\nBuffers: 1 kB\n", n*runtime.GOMAXPROCS(0)<<20)
-	}
-	for _, c := range []struct {
-		name  string
-		files map[string]string
-		set   string // a variable that the user has set
-		want  string
-	}{
-		{name: "enough", files: map[string]string{"/proc/meminfo": gib(12)}, want: "GOGC=400 GOMEMLIMIT=6144MiB"},
-		{name: "no limit of the container", files: map[string]string{"/proc/meminfo": gib(4), "/sys/fs/cgroup/memory.max": "max\n"}, want: "GOGC=400 GOMEMLIMIT=2048MiB"},
-		{name: "little", files: map[string]string{"/proc/meminfo": gib(3)}},
-		{name: "little for this container", files: map[string]string{"/proc/meminfo": gib(64), "/sys/fs/cgroup/memory.max": "2147483648\n"}},
-		{name: "little for it, on cgroup v1", files: map[string]string{"/proc/meminfo": gib(64), "/sys/fs/cgroup/memory/memory.limit_in_bytes": "2147483648\n"}},
-		{name: "unknown"},
-		{name: "unreadable", files: map[string]string{"/proc/meminfo": "\nMemAvailable: many kB\n"}},
-		{name: "the user's GOGC", files: map[string]string{"/proc/meminfo": gib(64)}, set: "GOGC"},
-		{name: "the user's GOMEMLIMIT", files: map[string]string{"/proc/meminfo": gib(64)}, set: "GOMEMLIMIT"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Setenv("GOGC", "")
-			t.Setenv("GOMEMLIMIT", "")
-			if c.set != "" {
-				t.Setenv(c.set, "50")
-			}
-			m := newMachine(t)
-			m.files = c.files
-			if got := strings.Join(m.host().compilerEnv(), " "); got != c.want {
-				t.Errorf("got %q, want %q", got, c.want)
-			}
-		})
 	}
 }
 

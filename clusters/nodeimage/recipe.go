@@ -54,7 +54,7 @@ var ours embed.FS
 func recipeKey(kubernetes string) string {
 	parts := []string{
 		fmt.Sprint(revision), runtime.GOARCH, kubernetes, kindVersion, containerdVersion, runcVersion, cniVersion,
-		debianSuite, strings.Join(packages, " "), rootfsScript,
+		debianSuite, strings.Join(packages, " "), rootfsScript, ContainerdSettings,
 	}
 	for _, tree := range []embed.FS{ours, nodenet.Source} {
 		parts = append(parts, contents(tree)...)

@@ -68,7 +68,7 @@ func nearest(known []string, wanted string) []string {
 	minor, patch := numbers(wanted)
 	distance := func(v string) int {
 		m, p := numbers(v)
-		return 1000*abs(m-minor) + abs(p-patch)
+		return 1000*max(m-minor, minor-m) + max(p-patch, patch-p)
 	}
 	slices.SortStableFunc(near, func(a, b string) int { return distance(a) - distance(b) })
 	return near[:min(len(near), shownVersions)]
@@ -83,13 +83,6 @@ func numbers(version string) (minor, patch int) {
 	minor, _ = strconv.Atoi(parts[1]) // zero is far from every real version
 	patch, _ = strconv.Atoi(parts[2])
 	return minor, patch
-}
-
-func abs(n int) int {
-	if n < 0 {
-		return -n
-	}
-	return n
 }
 
 // servable downloads a module in the wanted version, or, if that cannot be downloaded, in the nearest later patch release

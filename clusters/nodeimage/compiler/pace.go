@@ -1,7 +1,6 @@
-package nodeimage
+package compiler
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -29,13 +28,13 @@ const yardstick = `func f%d(in map[string][]int, text string) (sum int, parts []
 
 const (
 	yardsticks = 600
-	// yardstickTook is how long the compiler needed for so many on the machine of the durations in forecast.go.
-	yardstickTook = 1350 * time.Millisecond
+	// Took is how long the compiler needs for the yardstick on a machine of pace 1.
+	Took = 1350 * time.Millisecond
 )
 
-// pace is how many times as long a compiler takes on this machine as on that of the durations in forecast.go. It is the better of two
-// tries: the first one also reads the compiler from the disk. It is zero if the compiler does not work.
-func (g goTool) pace(ctx context.Context) (pace float64) {
+// Pace is how many times as long as Took the compiler takes here, which compile calls for a file. It is the better of two tries: the first
+// one also reads the compiler from the disk. It is zero if the compiler does not work.
+func Pace(compile func(dir, file string) error) (pace float64) {
 	dir, err := os.MkdirTemp("", "holdfast-pace-")
 	if err != nil {
 		return 0
@@ -52,11 +51,10 @@ func (g goTool) pace(ctx context.Context) (pace float64) {
 	}
 	for range 2 {
 		begin := time.Now()
-		_, err := g.run(ctx, call{dir: dir, name: g.path, args: []string{"tool", "compile", "-c=1", "-p", "yardstick", "-o", file + ".o", file}})
-		if err != nil {
+		if err := compile(dir, file); err != nil {
 			return 0
 		}
-		if now := float64(time.Since(begin)) / float64(yardstickTook); pace == 0 || now < pace {
+		if now := float64(time.Since(begin)) / float64(Took); pace == 0 || now < pace {
 			pace = now
 		}
 	}
