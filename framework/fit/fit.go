@@ -22,9 +22,9 @@ type Shower interface {
 	Note(text string)
 }
 
-// Of measures what the machine of a cluster carries, and chooses. Clusters that were there before keep their timings. Where nothing could be
+// Of measures what the machine of a cluster carries, and chooses. A cluster that outlives the run keeps its timings. Where nothing could be
 // measured, scenarios run as they were written, and that is shown. The error is a *TooSlowError, or that the choice could not be made true.
-func Of(ctx context.Context, c clusters.Cluster, o Options, lent bool, show Shower) (runfolder.Fit, error) {
+func Of(ctx context.Context, c clusters.Cluster, o Options, stays bool, show Shower) (runfolder.Fit, error) {
 	if o.Measure == nil {
 		return runfolder.Fit{}, nil
 	}
@@ -40,7 +40,7 @@ func Of(ctx context.Context, c clusters.Cluster, o Options, lent bool, show Show
 	if err != nil {
 		return m, err
 	}
-	if lent {
+	if stays {
 		chosen.NodeMonitorGrace = 0
 	}
 	if grace := chosen.NodeMonitorGrace; grace > 0 && c.Spec().Profile != clusters.Stock {

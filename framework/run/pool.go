@@ -84,7 +84,7 @@ func (p *pool) open(ctx context.Context, spec clusters.Spec) (c clusters.Cluster
 			return nil, warm, errors.Join(err, p.discard(ctx))
 		}
 	}
-	if p.fit, err = fit.Of(ctx, c, p.settings.Fit, p.lent(), p.settings.Progress); err != nil {
+	if p.fit, err = fit.Of(ctx, c, p.settings.Fit, p.lent() || p.settings.Keep, p.settings.Progress); err != nil {
 		return nil, warm, errors.Join(err, p.discard(ctx))
 	}
 	return c, warm, nil
