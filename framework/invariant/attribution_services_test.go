@@ -290,3 +290,51 @@ func controlled(b *ht.Builder) *ht.Builder {
 	b.Load(history.LaneControl, 20, ht.SteadyAt, ht.DrainedAt)
 	return b.Fail(history.LaneControl, ht.GoneAt, never, history.TimeoutConnect)
 }
+
+// A Job's pod that has the labels of the Service is not the workload's: what fails there is mended by the selector.
+func TestAPodOfAnotherOwner(t *testing.T) {
+	job := func(by history.Owner, known bool) *ht.Builder {
+		const name = "backup-8"
+		p := ht.ReadyPod(name, "w2", history.Listed)
+		p.Labels = map[string]string{"app.kubernetes.io/name": ht.Deployment}
+		b := ht.Healthy().Pod(20*second, p)
+		b.Slice(20*second, history.Slice{Change: history.Listed, Name: "backend-klmno", Service: ht.Service, Endpoints: []history.Endpoint{
+			{IP: p.IP, Pod: name, Node: "w2", Ready: true, Serving: true},
+		}})
+		b.EditEvents(func(e *history.Event) {
+			switch {
+			case e.Pod == nil:
+			case e.Pod.Name == name:
+				e.Pod.Owner = by
+			case by != "":
+				e.Pod.Owner = history.OwnerOf("ReplicaSet", ht.Deployment+"-"+ht.Revision)
+			}
+		})
+		return astray(pods(b, history.Lifecycle{}), 32*second, 32300*ms, history.Refused).EditRequests(func(r *history.Request) {
+			if r.Outcome.Failed() && known {
+				r.Pod, r.Node, r.Inferred = name, "w2", true
+			}
+		})
+	}
+	for name, test := range map[string]struct {
+		by    history.Owner
+		known bool
+		want  string
+	}{
+		"of a Job":                        {"Job/backup-29", true, "foreign-pod"},
+		"of a Job, and not dialled":       {"Job/backup-29", false, "foreign-pod"},
+		"of no controller":                {history.NoOwner, true, "foreign-pod"},
+		"of another StatefulSet":          {"StatefulSet/backup", true, "foreign-pod"},
+		"of the Deployment":               {"Deployment/backend", true, "ready-too-early"},
+		"in a record that names no owner": {"", true, "ready-too-early"},
+	} {
+		b := job(test.by, test.known)
+		if got := nowCauses(t, b.Run()); got[test.want] != 60 || len(got) != 1 {
+			t.Errorf("%s: %v, want %s", name, got, test.want)
+		}
+		v := judge.Check(b.Run(), invariant.NoFailedRequests{Lanes: []history.Lane{history.LaneFresh}})
+		if text := strings.Join(v.Evidence, "\n"); strings.Contains(text, "backup-8 of "+string(test.by)) != (test.want == "foreign-pod") {
+			t.Errorf("%s: %s", name, text)
+		}
+	}
+}

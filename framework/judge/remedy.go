@@ -38,6 +38,7 @@ var cures = []cure{
 	{attribution.CauseFrontEndedFirst, []string{"no-prestop"}, "give the container in front a preStop sleep that lasts as long as the application's"},
 	{attribution.CauseLateWithdrawal, []string{"no-prestop"}, "let the server serve for some seconds after SIGTERM, or give its container a preStop sleep"},
 	{attribution.CauseOfferedUnready, []string{"offers-unready-pods"}, "let clients use a Service without publishNotReadyAddresses"},
+	{attribution.CauseForeignPod, nil, "let the Service select a label that only the pods of its own workload have"},
 	{attribution.CauseReadyTooEarly, []string{"no-readiness-probe"}, "give the container a readiness probe that succeeds only when it serves"},
 	{attribution.CauseCutAtSIGTERM, []string{"no-prestop"}, "let the server finish its requests at SIGTERM, or end it by a preStop hook with the signal at which it does"},
 	{attribution.CauseCutAtEnd, []string{"no-prestop"}, "let the server ask its clients to leave (Connection: close, or GOAWAY) before it ends, within its grace period"},

@@ -19,6 +19,8 @@ const (
 	CauseFrontEndedFirst Cause = "front-ended-first"
 	// CauseOfferedUnready: its Service has publishNotReadyAddresses.
 	CauseOfferedUnready Cause = "offered-unready"
+	// CauseForeignPod: the Service selects pods that are not of its workload, such as a Job's with the same labels.
+	CauseForeignPod Cause = "foreign-pod"
 	// CauseCutAtSIGTERM: requests in flight are dropped instead of finished.
 	CauseCutAtSIGTERM Cause = "cut-at-sigterm"
 	// CauseCutAtEnd: the server does not ask clients in time to leave long-lived connections.
@@ -76,6 +78,7 @@ var causes = []struct {
 	{CauseLateWithdrawal, "sent to a pod that had stopped listening, because the proxies had not noticed for more than " + ProxyLag.String()},
 	{CauseFrontEndedFirst, "sent to a pod whose container in front had been told to end before the application behind it"},
 	{CauseOfferedUnready, "sent to a pod that was not ready, because its Service offers such pods (publishNotReadyAddresses)"},
+	{CauseForeignPod, "sent to a pod of another owner, which has the labels that the Service selects"},
 	{CauseCutAtSIGTERM, "cut by a server that dropped what was in flight at SIGTERM"},
 	{CauseCutAtEnd, "cut by a server that kept its connections to its very end"},
 	{CauseKilled, "cut by a server that was killed at the end of its grace period"},

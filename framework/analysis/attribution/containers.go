@@ -101,6 +101,8 @@ func (s *Timelines) applicationEnded(l *PodTimeline, at history.Offset) bool {
 func (s *Timelines) finer(cause Cause, l *PodTimeline, services []string, at history.Offset) Cause {
 	unready := cause == CauseReadyTooEarly || cause == CauseLateEndpoint || cause == CauseLateWithdrawal
 	switch {
+	case unready && s.foreign(l, services):
+		return CauseForeignPod
 	case unready && l.offeredUnready(services, at):
 		return CauseOfferedUnready
 	case cause == CauseLateEndpoint && l.frontFirst():

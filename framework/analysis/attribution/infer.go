@@ -89,7 +89,7 @@ func (s *Timelines) look(services []string, at history.Offset, lag time.Duration
 				continue
 			}
 			t, bad := s.troubleOf(l, at)
-			t.sure = t.sure || t.cause == CauseReadyTooEarly && l.offeredUnready(services, at)
+			t.sure = t.sure || t.cause == CauseReadyTooEarly && (l.offeredUnready(services, at) || s.foreign(l, services))
 			bad = bad && (!entry || t.cause != CauseReadyTooEarly) // answers do not name the gateway's pod
 			switch {
 			case !suspectAll && (l.accepted.listened(at) || entry && s.gateway.listened(at)):
@@ -167,7 +167,10 @@ func (s *Timelines) known(kind FailureGroup, l *PodTimeline, at history.Offset) 
 	if bad {
 		a.Phase = t.phase
 	}
+	services := s.servicesOf(kind.Lane)
 	switch {
+	case s.foreign(l, services) && t.cause != CauseNodeLost:
+		a.Cause, a.Story = CauseForeignPod, foreignStory(l)
 	case answeredWrongly(kind.Outcome) && kind.Outcome != history.Stall && !(bad && t.ending() && cut(kind.Outcome)):
 		a.Cause = s.wrongAnswer(l, bad && t.ending(), at)
 	case bad && t.cause == CauseNodeLost && kind.inferred:
@@ -175,7 +178,7 @@ func (s *Timelines) known(kind FailureGroup, l *PodTimeline, at history.Offset) 
 	case bad && t.ending() && cut(kind.Outcome):
 		a.Cause = l.cutBy(at)
 	case bad:
-		a.Cause = s.finer(t.cause, l, s.servicesOf(kind.Lane), at)
+		a.Cause = s.finer(t.cause, l, services, at)
 	case cut(kind.Outcome), kind.Outcome == history.Refused:
 		a.Cause = CauseCutWhileReady
 	}
@@ -286,6 +289,8 @@ func (s *Timelines) choose(kind FailureGroup, at history.Offset, a around) (Attr
 		confidence = ConfidenceOnly
 	}
 	found := attribution(cause, confidence, list)
-	found.Among = all
+	if found.Among = all; cause == CauseForeignPod {
+		found.Story = foreignStory(list[0].pod)
+	}
 	return found, true
 }

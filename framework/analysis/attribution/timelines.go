@@ -40,6 +40,7 @@ type Timelines struct {
 	target   []string                        // the Services to which requests go
 	entry    []string                        // the other Services
 	from     history.Offset                  // when the load began
+	owners   map[string]bool                 // see owners
 	lately   map[history.Lane]*lately        // see unended
 	last     *PodTimeline                    // the pod that answered last
 	order    map[string][]*PodTimeline       // see Sorted
@@ -62,7 +63,7 @@ func TimelinesOf(f *evidence.Run) *Timelines {
 func newTimelines(f *evidence.Run) *Timelines {
 	s := &Timelines{
 		facts: f, objects: f.Timeline(), probed: make(map[string]bool), Gateways: make(map[history.Lane]bool), fronts: f.Record.Fronts(),
-		own: f.Record.Services(), lately: make(map[history.Lane]*lately),
+		own: f.Record.Services(), owners: owners(f.Record.Events), lately: make(map[history.Lane]*lately),
 	}
 	for lane := range s.fronts {
 		s.Gateways[lane] = true
