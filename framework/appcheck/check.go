@@ -72,6 +72,7 @@ func Check(a app.App, plan Plan) Findings {
 		c.webhooks(m)
 		c.volume(m)
 		c.autoscaler(m)
+		c.paused(m)
 		for _, p := range podsOf(m) {
 			c.references(p)
 			c.volumes(p)

@@ -223,3 +223,10 @@ func (c *checker) autoscaler(m app.Manifest) {
 	}
 	c.notes(m, nil, "add metrics-server with --before to test with it", "nobody serves metrics, so that it does not scale")
 }
+
+// paused finds a Deployment whose controller makes no pods: of one that is paused when it is created, it makes none.
+func (c *checker) paused(m app.Manifest) {
+	if is, _, _ := unstructured.NestedBool(m.Object.Object, "spec", "paused"); is && m.Object.GetKind() == "Deployment" {
+		c.stops(m, []any{"spec", "paused"}, "take it out for the test", "of a Deployment that is paused when it is created, no pod is made")
+	}
+}

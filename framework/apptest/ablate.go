@@ -61,11 +61,17 @@ func (t Test) Ablate(times int) (specs []scenario.Spec, tried *Trial, err error)
 			continue
 		}
 		for _, fault := range additionsUnder {
+			if skip(w, fault) != "" {
+				continue
+			}
 			if _, err := tried.twin(w, fault); err != nil {
 				return nil, nil, err
 			}
 		}
 		for _, p := range append(Practices(t.App, w), t.retries(w)...) {
+			if skip(w, p.Fault) != "" {
+				continue
+			}
 			with, err := tried.twin(w, p.Fault)
 			if err != nil {
 				return nil, nil, err

@@ -42,8 +42,13 @@ func (t Test) Scenarios() (all []scenario.Spec, untested []app.Workload, err err
 	if err != nil {
 		return nil, nil, err
 	}
+	var skipped []string
 	for _, w := range reached {
 		for _, name := range t.faults() {
+			if why := skip(w, name); why != "" {
+				skipped = append(skipped, fmt.Sprintf("Skipped: %s of %s %s, because %s.", name, w.Kind(), w.Name, why))
+				continue
+			}
 			s, err := t.scenario(w, name)
 			if err != nil {
 				return nil, nil, err
@@ -51,7 +56,21 @@ func (t Test) Scenarios() (all []scenario.Spec, untested []app.Workload, err err
 			all = append(all, s)
 		}
 	}
+	if len(all) == 0 && len(skipped) > 0 {
+		return nil, nil, fmt.Errorf("nothing is left to test:\n  %s", strings.Join(skipped, "\n  "))
+	}
+	for i := range all {
+		all[i].Notes = slices.Concat(all[i].Notes, skipped)
+	}
 	return all, untested, nil
+}
+
+// skip is why a fault would show nothing of a workload; empty: it shows something.
+func skip(w app.Workload, fault string) string {
+	if w.Replicas == 0 || fault == "rollout" {
+		return w.Stuck
+	}
+	return ""
 }
 
 // Reached are the workloads that a probe reaches, and untested are the others. Both have the order of the application.
@@ -96,6 +115,9 @@ func (t Test) validate() error {
 		}
 		seen[p.Name] = true
 		errs = append(errs, p.validate(t.App))
+		if all := p.reaches(t.App); len(all) > 0 && !slices.ContainsFunc(all, func(w app.Workload) bool { return w.Replicas > 0 }) {
+			errs = append(errs, fmt.Errorf("probe %s: %s %s has no replicas, so that no pod answers: give it at least one for the test", p.Name, all[0].Kind(), all[0].Name))
+		}
 	}
 	for _, name := range t.Faults {
 		if _, known := Faults[name]; !known {

@@ -131,7 +131,7 @@ func TestWhatMayNotBeReadIsNotChecked(t *testing.T) {
 		{ReplicaSets, "all namespaces, every Deployment", []string{"one-node", "one-zone", "pending-on-hard-constraint", "soft-constraint-violated"}},
 		{Pods, "all namespaces", []string{"one-node", "one-zone", "pending-on-hard-constraint", "soft-constraint-violated"}},
 		{Nodes, "all namespaces", []string{
-			"one-zone", "pending-on-hard-constraint", "unmeetable-anti-affinity", "unusable-domain", "soft-constraint-violated", "fixed-node-ports",
+			"one-zone", "pending-on-hard-constraint", "unmeetable-anti-affinity", "no-room-to-surge", "unusable-domain", "soft-constraint-violated", "fixed-node-ports",
 		}},
 		{Budgets, "all namespaces", []string{"budget-blocks-drains", "no-budget"}},
 		{Services, "all namespaces", []string{"no-readiness-probe", "no-prestop", "offers-unready-pods", "fixed-node-ports"}},

@@ -44,6 +44,7 @@ var Rules = []Rule{
 	singleReplica,
 	pendingOnHardConstraint,
 	unmeetableAntiAffinity,
+	noRoomToSurge,
 	budgetBlocksDrains,
 	noBudget,
 	unusableDomain,

@@ -10,6 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/holdfast-ha/holdfast/workloads"
 )
 
 // Workload is a Deployment or a StatefulSet with its pods.
@@ -56,9 +58,7 @@ func ofDeployment(d appsv1.Deployment) *Workload {
 	}
 	s := d.Status
 	w.unsettled = unsettled(s.ObservedGeneration, d.Generation, w.replicas, int(s.Replicas), int(s.UpdatedReplicas), int(s.AvailableReplicas))
-	if d.Spec.Paused {
-		w.stuck = "its rollout is paused"
-	}
+	w.stuck = workloads.StuckDeployment(d.Spec)
 	w.away = w.replicas // Recreate
 	if d.Spec.Strategy.Type != appsv1.RecreateDeploymentStrategyType {
 		w.away = unavailable(d.Spec.Strategy.RollingUpdate, w.replicas)
@@ -93,16 +93,11 @@ func ofStatefulSet(s appsv1.StatefulSet) *Workload {
 	}
 	t := s.Status
 	w.unsettled = unsettled(t.ObservedGeneration, s.Generation, w.replicas, int(t.Replicas), int(t.UpdatedReplicas), int(t.AvailableReplicas))
-	if s.Spec.UpdateStrategy.Type == appsv1.OnDeleteStatefulSetStrategyType {
-		w.stuck = "its pods are replaced only when they are deleted (OnDelete)"
-		if t.ReadyReplicas == t.Replicas { // its pods need not be of the newest revision
-			w.unsettled = unsettled(t.ObservedGeneration, s.Generation, w.replicas, int(t.Replicas), int(t.Replicas), int(t.AvailableReplicas))
-		}
+	w.stuck = workloads.StuckStatefulSet(s.Spec)
+	if s.Spec.UpdateStrategy.Type == appsv1.OnDeleteStatefulSetStrategyType && t.ReadyReplicas == t.Replicas { // its pods need not be of the newest revision
+		w.unsettled = unsettled(t.ObservedGeneration, s.Generation, w.replicas, int(t.Replicas), int(t.Replicas), int(t.AvailableReplicas))
 	}
 	if r := s.Spec.UpdateStrategy.RollingUpdate; r != nil {
-		if r.Partition != nil && *r.Partition > 0 {
-			w.stuck = fmt.Sprintf("its rolling update has the partition %d, so not all of its pods are replaced", *r.Partition)
-		}
 		if n, err := intstr.GetScaledValueFromIntOrPercent(r.MaxUnavailable, w.replicas, true); r.MaxUnavailable != nil && err == nil {
 			w.away = max(n, 1)
 		}

@@ -60,6 +60,13 @@ var cures = []cure{
 // drainCure is for a drain that left pods on its node.
 var drainCure = cure{rules: []string{"budget-blocks-drains", "single-replica"}, advice: "a disruption budget must allow at least one disruption while all pods are healthy"}
 
+// rolloutCure is for a rollout that does not come to its end because a new pod has no place, and startCure for another one.
+var (
+	rolloutCure = cure{rules: []string{"unmeetable-anti-affinity", "no-room-to-surge"},
+		advice: "let a rollout end an old pod before it starts a new one (strategy.rollingUpdate: maxUnavailable 1, maxSurge 0), or make room for one pod more"}
+	startCure = cure{advice: "mend what Kubernetes says of the new pod, which the verdict and the pods' logs have"}
+)
+
 // Remedies are the changes that take away the causes of broken promises: fixes that the audit found for the workload under test, or
 // advice. A record without an audit of its workload has none.
 func Remedies(run history.Run, verdicts []verdict.Verdict) (list []Remedy) {
@@ -87,6 +94,13 @@ func Remedies(run history.Run, verdicts []verdict.Verdict) (list []Remedy) {
 		}
 		if v.Kind == invariant.Kind(invariant.DrainCompletes{}) {
 			add(drainCure, "a drain left pods on its node")
+		}
+		switch {
+		case v.Kind != invariant.Kind(invariant.RolloutCompletes{}):
+		case v.Numbers[invariant.NoRoomNumber] > 0:
+			add(rolloutCure, "a rollout did not come to its end, because a new pod has no place")
+		default:
+			add(startCure, "a rollout did not come to its end")
 		}
 	}
 	return list

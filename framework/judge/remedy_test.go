@@ -24,6 +24,7 @@ func TestRemediesTakeAwayTheCauseThatWasSeen(t *testing.T) {
 	noFix := history.Finding{Rule: "no-readiness-probe"}
 	unrelated := history.Finding{Rule: "no-budget", Commands: []string{"kubectl create ..."}, Fix: json.RawMessage(`[{"do":"create"}]`)}
 	requests := invariant.Kind(invariant.NoFailedRequests{})
+	stuck := invariant.Kind(invariant.RolloutCompletes{})
 	for name, test := range map[string]struct {
 		found []history.Finding
 		of    verdict.Verdict
@@ -59,6 +60,17 @@ func TestRemediesTakeAwayTheCauseThatWasSeen(t *testing.T) {
 		},
 		"a sidecar that outlives the application": {
 			[]history.Finding{sleep}, broken(requests, map[string]float64{"cause.app-ended-first": 9, "cause.bad-answer-while-ending": 1}), []string{"no-prestop: requests were answered wrongly"},
+		},
+		"a rollout without room": {
+			[]history.Finding{{Rule: "no-room-to-surge", Commands: []string{"x"}, Fix: json.RawMessage(`[{}]`)}},
+			broken(stuck, map[string]float64{invariant.NoRoomNumber: 1}), []string{"no-room-to-surge: a rollout did not come to its end, because"},
+		},
+		"a rollout without room in a quota": {
+			[]history.Finding{sleep}, broken(stuck, map[string]float64{invariant.NoRoomNumber: 1}), []string{"has no place: let a rollout end an old pod before it starts a new one"},
+		},
+		"a rollout whose pods do not start": {
+			[]history.Finding{{Rule: "no-room-to-surge", Commands: []string{"x"}, Fix: json.RawMessage(`[{}]`)}}, broken(stuck, nil),
+			[]string{"a rollout did not come to its end: mend what Kubernetes says"},
 		},
 		"nothing for a cause without a remedy": {[]history.Finding{sleep}, broken(requests, map[string]float64{"cause.bad-answer": 3}), nil},
 		"nothing for what held":                {[]history.Finding{sleep}, verdict.Verdict{Outcome: verdict.Held, Numbers: map[string]float64{"cause.late-endpoint": 1}}, nil},

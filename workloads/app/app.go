@@ -67,6 +67,8 @@ type Workload struct {
 	// Services are the names of the Services that select its pods.
 	Services []string
 	Template corev1.PodTemplateSpec
+	// Stuck is why a change of its template does not replace its pods; empty: it replaces all of them.
+	Stuck string
 }
 
 // Kind is the kind of the object.
@@ -136,13 +138,15 @@ func (a *App) add(m Manifest) error {
 		if err := m.typed(&d); err != nil {
 			return err
 		}
-		a.Workloads = append(a.Workloads, Workload{Controller: workloads.Controller{Name: d.Name}, Replicas: replicas(d.Spec.Replicas), Template: d.Spec.Template})
+		a.Workloads = append(a.Workloads, Workload{Controller: workloads.Controller{Name: d.Name}, Replicas: replicas(d.Spec.Replicas), Template: d.Spec.Template,
+			Stuck: workloads.StuckDeployment(d.Spec)})
 	case "StatefulSet.apps":
 		var s appsv1.StatefulSet
 		if err := m.typed(&s); err != nil {
 			return err
 		}
-		a.Workloads = append(a.Workloads, Workload{Controller: workloads.Controller{Name: s.Name, StatefulSet: true}, Replicas: replicas(s.Spec.Replicas), Template: s.Spec.Template})
+		a.Workloads = append(a.Workloads, Workload{Controller: workloads.Controller{Name: s.Name, StatefulSet: true}, Replicas: replicas(s.Spec.Replicas), Template: s.Spec.Template,
+			Stuck: workloads.StuckStatefulSet(s.Spec)})
 	case "Service":
 		var s corev1.Service
 		if err := m.typed(&s); err != nil {

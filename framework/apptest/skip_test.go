@@ -1,0 +1,76 @@
+package apptest_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/holdfast-ha/holdfast/framework/apptest"
+)
+
+// stateful is web as a StatefulSet with an update strategy.
+func stateful(strategy string) string {
+	return strings.Replace(strings.Replace(manifests, "kind: Deployment\nmetadata: {name: web}\nspec:\n", "kind: StatefulSet\nmetadata: {name: web}\nspec:\n  serviceName: web\n", 1),
+		"  replicas: 3\n", "  replicas: 3\n  updateStrategy: "+strategy+"\n", 1)
+}
+
+// A rollout that replaces no pod, or not all of them, is skipped by name before there is a cluster. The other faults are not.
+func TestARolloutThatReplacesNoPodIsSkipped(t *testing.T) {
+	for name, test := range map[string]struct{ manifests, why string }{
+		"OnDelete":     {stateful("{type: OnDelete}"), "Skipped: rollout of StatefulSet web, because its pods are replaced only when they are deleted (OnDelete)."},
+		"a partition":  {stateful("{rollingUpdate: {partition: 2}}"), "Skipped: rollout of StatefulSet web, because its rolling update has the partition 2, so not all of its pods are replaced."},
+		"no partition": {stateful("{rollingUpdate: {partition: 0}}"), ""},
+		"a Deployment": {manifests, ""},
+	} {
+		a, _ := read(t, test.manifests)
+		tried := apptest.Test{App: a, Probes: []apptest.Probe{apptest.OfURL("http://web/", 0)}, Faults: []string{"drain", "rollout"}}
+		specs, _, err := tried.Scenarios()
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		var names []string
+		for _, s := range specs {
+			names = append(names, s.Name)
+			if slices.Contains(s.Notes, test.why) != (test.why != "") {
+				t.Errorf("%s: notes %q", name, s.Notes)
+			}
+		}
+		if want := []string{"app/drain", "app/rollout"}[:len(names)]; !slices.Equal(names, want) || (len(names) == 1) != (test.why != "") {
+			t.Errorf("%s: scenarios %q", name, names)
+		}
+		tried.Faults = []string{"rollout"}
+		if _, _, err = tried.Scenarios(); (err != nil) != (test.why != "") || err != nil && !strings.Contains(err.Error(), "nothing is left to test:\n  "+test.why) {
+			t.Errorf("%s: a rollout alone: %v", name, err)
+		}
+		ablated, _, err := tried.Ablate(1)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		for _, s := range ablated {
+			if strings.HasPrefix(s.Name, "app/rollout") && test.why != "" {
+				t.Errorf("%s: an ablation runs %s", name, s.Name)
+			}
+		}
+	}
+}
+
+// A Deployment that is paused has no pods, and neither has one without replicas: nothing can be tested.
+func TestNoPodsAreRefused(t *testing.T) {
+	for field, want := range map[string]string{
+		"replicas: 0":                 "probe web: Deployment web has no replicas, so that no pod answers: give it at least one for the test",
+		"replicas: 3\n  paused: true": "spec.paused: of a Deployment that is paused when it is created, no pod is made: take it out for the test",
+	} {
+		a, _ := read(t, strings.Replace(manifests, "replicas: 3", field, 1))
+		_, _, err := apptest.Test{App: a, Probes: []apptest.Probe{apptest.OfURL("http://web/", 0)}}.Scenarios()
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", field, err)
+		}
+	}
+	blue := strings.Replace(manifests, "metadata: {name: worker}\nspec:\n  selector: {matchLabels: {app: worker}}\n  template:\n    metadata: {labels: {app: worker}}",
+		"metadata: {name: green}\nspec:\n  replicas: 0\n  selector: {matchLabels: {app: web, color: green}}\n  template:\n    metadata: {labels: {app: web, color: green}}", 1)
+	a, _ := read(t, blue)
+	specs, _, err := apptest.Test{App: a, Probes: []apptest.Probe{apptest.OfURL("http://web/", 0)}, Faults: []string{"delete-pod"}}.Scenarios()
+	if err != nil || len(specs) != 1 || !slices.Contains(specs[0].Notes, "Skipped: delete-pod of Deployment green, because it has no replicas.") {
+		t.Errorf("blue and green: %v, %+v", err, specs)
+	}
+}
