@@ -129,7 +129,7 @@ func TestAnswerTimesArePromised(t *testing.T) {
 	rare := twoProbes(t, apptest.Promises{}, "rollout")
 	rare.Probes[1].Rate = 1
 	s := only(t, rare)
-	want := []string{"NoFailedRequests {}", `AnswersWithin {` + both + `,"foreign":true}`}
+	want := []string{"NoFailedRequests {}", `AnswersWithin {` + both + `,"foreign":true}`, `RolloutCompletes {"workload":"web"}`}
 	if diff := cmp.Diff(want, recorded(t, s)); diff != "" {
 		t.Errorf("promises (-want +got):\n%s", diff)
 	}
