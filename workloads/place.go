@@ -47,6 +47,14 @@ func AppNamespace(name string) *corev1.Namespace {
 	return n
 }
 
+// LoadNamespace is the namespace of what sends load and of what it needs. Load workers that look into the connection tracking of their node need
+// its root's privileges, which the namespace of what they send to need not allow.
+func LoadNamespace(name string) *corev1.Namespace {
+	n := Namespace(name)
+	n.Labels["pod-security.kubernetes.io/enforce"] = "privileged"
+	return n
+}
+
 // Components, the values of LabelComponent.
 const (
 	ComponentApp     = "app"

@@ -1,35 +1,82 @@
 package environment
 
 import (
+	"maps"
+	"slices"
+	"strings"
 	"testing"
 
-	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/fake"
 
-	"github.com/holdfast-ha/holdfast/workloads/app"
+	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/workloads"
 )
 
-func TestPodsOfAWorkload(t *testing.T) {
-	w := app.Workload{Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": "web"}}}}
-	pod := func(labels map[string]string, owned bool) corev1.Pod {
-		p := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: labels}}
-		if owned {
-			p.OwnerReferences = []metav1.OwnerReference{{APIVersion: appsv1.SchemeGroupVersion.String(), Kind: "ReplicaSet"}}
-		}
-		return p
+// TestNothingOfTheLoadIsInTheNamespaceUnderTest: a level of Pod Security, a quota or a webhook there would keep the load worker from starting, and
+// the load worker would take a place of the quota.
+func TestNothingOfTheLoadIsInTheNamespaceUnderTest(t *testing.T) {
+	s := quiet()
+	s.Load = scenario.DefaultLoad
+	env, cluster, _ := newEnvironment(t, s.WithDefaults())
+	if err := env.makeNamespace(t.Context()); err != nil {
+		t.Fatal(err)
 	}
-	for name, test := range map[string]struct {
-		pod  corev1.Pod
-		want bool
-	}{
-		"its own":         {pod(map[string]string{"app": "web", "pod-template-hash": "x"}, true), true},
-		"of another":      {pod(map[string]string{"app": "db"}, true), false},
-		"of no workload":  {pod(map[string]string{"app": "web"}, false), false},
-		"the load worker": {pod(nil, false), false},
-	} {
-		if got := owned(w, test.pod); got != test.want {
-			t.Errorf("%s: %t", name, got)
+	objects, err := env.wanted(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	jobs := 0
+	for _, o := range objects {
+		if _, is := o.(*batchv1.Job); is {
+			jobs++
+			if o.GetNamespace() != "hf-load-chaos-quiet" {
+				t.Errorf("the load workers are in namespace %s", o.GetNamespace())
+			}
+		} else if o.GetNamespace() != env.namespace {
+			t.Errorf("%s %s is in namespace %s", o.GetObjectKind().GroupVersionKind().Kind, o.GetName(), o.GetNamespace())
 		}
+	}
+	if jobs != 1 {
+		t.Fatalf("%d Jobs, want one", jobs)
+	}
+	for namespace, level := range map[string]string{"hf-load-chaos-quiet": "privileged", env.namespace: "restricted"} {
+		made := cluster.Get("/api/v1/namespaces/" + namespace)
+		if made == nil || made.GetLabels()["pod-security.kubernetes.io/enforce"] != level || made.GetLabels()[workloads.LabelPartOf] != workloads.PartOf {
+			t.Errorf("namespace %s: %v, want the level %s", namespace, made, level)
+		}
+	}
+	if err := env.emptyNamespaces(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, namespace := range []string{"hf-load-chaos-quiet", env.namespace} {
+		if cluster.Get("/api/v1/namespaces/"+namespace) != nil {
+			t.Errorf("namespace %s is left", namespace)
+		}
+	}
+}
+
+// TestOnlyWhatRequestsCarryIsLent of a Secret to the load workers.
+func TestOnlyWhatRequestsCarryIsLent(t *testing.T) {
+	s := quiet()
+	s.Load = scenario.DefaultLoad
+	env, _, _ := newEnvironment(t, s.WithDefaults())
+	client := fake.NewClientset(&corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: env.namespace, Name: "token"},
+		Data:       map[string][]byte{"header": []byte("abc"), "admin": []byte("never")},
+	})
+	env.client = client
+	if err := env.lendSecret(t.Context(), "token", []string{"header", "absent"}); err != nil {
+		t.Fatal(err)
+	}
+	lent, err := client.CoreV1().Secrets("hf-load-chaos-quiet").Get(t.Context(), "token", metav1.GetOptions{})
+	if err != nil || !slices.Equal(slices.Collect(maps.Keys(lent.Data)), []string{"header"}) || string(lent.Data["header"]) != "abc" {
+		t.Errorf("lent: %+v, %v", lent, err)
+	}
+	err = env.lendSecret(t.Context(), "other", nil)
+	if err == nil || !strings.HasPrefix(err.Error(), "read Secret other of namespace hf-chaos-quiet for the load workers: ") {
+		t.Errorf("got %v", err)
 	}
 }

@@ -12,8 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/holdfast-ha/holdfast/framework/deploy"
+	"github.com/holdfast-ha/holdfast/framework/fault"
 	"github.com/holdfast-ha/holdfast/framework/poll"
-	"github.com/holdfast-ha/holdfast/workloads/app"
 )
 
 // appLimit is how long an application may take to become ready.
@@ -31,9 +31,9 @@ func (env *Environment) appReady(ctx context.Context) error {
 		}
 		var waiting []string
 		for _, w := range env.Spec.App.Workloads {
-			ready := 0
+			ready, of := 0, TargetFor(fault.Target{Namespace: env.namespace}, w.Controller)
 			for _, p := range list.Items {
-				if !owned(w, p) {
+				if !of.Owns(&p) {
 					continue
 				}
 				if isReady(p) {
@@ -60,16 +60,6 @@ func (env *Environment) appReady(ctx context.Context) error {
 		return len(waiting) == 0, strings.Join(waiting, "; "), nil
 	})
 	return errors.Join(err, stuck)
-}
-
-// owned reports whether a pod was made from a workload's template.
-func owned(w app.Workload, p corev1.Pod) bool {
-	for name, value := range w.Template.Labels {
-		if p.Labels[name] != value {
-			return false
-		}
-	}
-	return len(p.OwnerReferences) > 0
 }
 
 func isReady(p corev1.Pod) bool {

@@ -106,7 +106,7 @@ func (env *Environment) wanted(ctx context.Context) ([]workloads.Object, error) 
 		objects = append(objects, more...)
 	}
 	if len(env.Spec.Load) > 0 && len(env.loadWorkers().Secrets) == 0 { // or else loadWithSecrets makes them
-		more, err := env.loadWorkers().Objects(at)
+		more, err := env.loadWorkers().Objects(env.loadPlace())
 		if err != nil {
 			return nil, err
 		}
@@ -134,6 +134,13 @@ func (env *Environment) place(image string) workloads.Place {
 			at.Zones[n.Name()] = n.Zone()
 		}
 	}
+	return at
+}
+
+// loadPlace is where the load workers go.
+func (env *Environment) loadPlace() workloads.Place {
+	at := env.place(env.image)
+	at.Namespace = env.Spec.LoadNamespace()
 	return at
 }
 

@@ -354,7 +354,7 @@ func TestDeployWaitsForAll(t *testing.T) {
 				test.edit(&s)
 				env, fake, _ := newEnvironment(t, s)
 				fake.Relabel(test.nobody, "nobody")
-				if err := env.create(t.Context(), workloads.Namespace(env.namespace)); err != nil {
+				if err := env.makeNamespace(t.Context()); err != nil {
 					t.Fatal(err)
 				}
 				ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
@@ -382,7 +382,7 @@ func TestTrialsAreDeployed(t *testing.T) {
 		if diff := cmp.Diff(want, kinds(objects)); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
-		if err := env.create(t.Context(), workloads.Namespace(env.namespace)); err != nil {
+		if err := env.makeNamespace(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if err := env.createWorkload(t.Context()); err != nil { // each is waited for as what it is

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"k8s.io/client-go/dynamic"
@@ -61,6 +62,7 @@ type Environment struct {
 	outside   []workloads.Object // objects outside of the namespace, which are not deleted with it
 	volumes   bool               // the application's volumes are made by an add-on
 	deployed  *deploy.Deployment // the application of the user's own; nil: there is none
+	loads     []string           // the namespace of the load workers; none: the scenario has no load
 	further   []string           // the namespaces that were created for its objects in addition to the scenario's
 	gone      map[string]func()  // reports to Interrupt that a namespace is removed, by its name
 
@@ -124,7 +126,9 @@ func (env *Environment) Build(ctx context.Context) error {
 		return err
 	}
 	// Before the first pod exists: every binding and every change of it is in the record.
-	watcher, err := observe.Start(context.WithoutCancel(ctx), env.client, observe.Scope{Namespaces: []string{env.namespace}}, env.sink())
+	// The first namespace is where the harness writes, to see how late watches are: not in that of the application, if there is another.
+	scope := observe.Scope{Namespaces: append(slices.Clone(env.loads), env.namespace)}
+	watcher, err := observe.Start(context.WithoutCancel(ctx), env.client, scope, env.sink())
 	if err != nil {
 		return fmt.Errorf("watch the cluster: %w", err)
 	}

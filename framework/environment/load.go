@@ -70,7 +70,7 @@ func (env *Environment) startLoad(ctx context.Context, plan load.Plan) error {
 
 // loadPods are the pods of the load workers.
 func (env *Environment) loadPods() workers.Pods {
-	return workers.Pods{Client: env.client, Config: env.Cluster.Config(), Namespace: env.namespace}
+	return workers.Pods{Client: env.client, Config: env.Cluster.Config(), Namespace: env.Spec.LoadNamespace()}
 }
 
 // loadReady waits for the load workers' pods.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -21,8 +22,14 @@ import (
 const madeBy = "holdfast.dev/made-by"
 
 // makeNamespace creates the scenario's namespace, after a namespace of an earlier run on the same cluster is gone. If that
-// namespace is not being deleted, it may be in use, and makeNamespace returns an error.
+// namespace is not being deleted, it may be in use, and makeNamespace returns an error. Load has a namespace of its own.
 func (env *Environment) makeNamespace(ctx context.Context) error {
+	if len(env.Spec.Load) > 0 {
+		env.loads = []string{env.Spec.LoadNamespace()}
+		if err := env.claim(ctx, workloads.LoadNamespace(env.loads[0])); err != nil {
+			return err
+		}
+	}
 	if env.Spec.App != nil {
 		return env.claim(ctx, appNamespace(env.namespace, env.Spec.App.Own))
 	}
@@ -97,10 +104,10 @@ func (env *Environment) awaitServiceAccount(ctx context.Context, namespace strin
 		})
 }
 
-// emptyNamespaces empties the scenario's namespace, and then those of operators, which may have to finalize what is in it.
+// emptyNamespaces empties the scenario's namespaces, and then those of operators, which may have to finalize what is in it.
 func (env *Environment) emptyNamespaces(ctx context.Context) error {
 	err := env.emptyNamespace(ctx, env.namespace)
-	for _, name := range env.further {
+	for _, name := range slices.Concat(env.loads, env.further) {
 		err = errors.Join(err, env.emptyNamespace(ctx, name))
 	}
 	return err

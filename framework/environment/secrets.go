@@ -34,11 +34,34 @@ func (env *Environment) loadWithSecrets(ctx context.Context) error {
 			return err
 		}
 	}
-	objects, err := workers.Objects(env.place(env.image))
+	for _, name := range slices.Sorted(maps.Keys(workers.Secrets)) {
+		if err := env.lendSecret(ctx, name, workers.Secrets[name]); err != nil {
+			return err
+		}
+	}
+	objects, err := workers.Objects(env.loadPlace())
 	if err != nil {
 		return err
 	}
 	return env.create(ctx, objects...)
+}
+
+// lendSecret copies the keys of a Secret that requests carry, and no other, to where the load workers are: a pod mounts Secrets of its own namespace.
+func (env *Environment) lendSecret(ctx context.Context, name string, keys []string) error {
+	found, err := env.client.CoreV1().Secrets(env.namespace).Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return fmt.Errorf("read Secret %s of namespace %s for the load workers: %w", name, env.namespace, err)
+	}
+	lent := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name}, Data: map[string][]byte{}}
+	for _, key := range keys {
+		if value, is := found.Data[key]; is {
+			lent.Data[key] = value
+		}
+	}
+	if _, err := env.client.CoreV1().Secrets(env.Spec.LoadNamespace()).Create(ctx, lent, metav1.CreateOptions{}); err != nil {
+		return fmt.Errorf("create Secret %s for the load workers: %w", name, err)
+	}
+	return nil
 }
 
 // secretExists waits for a Secret. Only its metadata is read. Whether it has the key, the load worker says.

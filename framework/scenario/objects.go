@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"fmt"
+	"hash/fnv"
 	"slices"
 	"strings"
 
@@ -17,6 +18,18 @@ func (s Spec) Namespace() string {
 		return s.App.Namespace
 	}
 	return workloads.NamespacePrefix + strings.ReplaceAll(s.Name, "/", "-")
+}
+
+// LoadNamespace is the namespace of the scenario's load workers and of what they need. What holds in the namespace under test, such as a quota, a
+// webhook or a level of Pod Security, does not hold for them, and they take no room there.
+func (s Spec) LoadNamespace() string {
+	name := workloads.NamespacePrefix + "load-" + strings.TrimPrefix(s.Namespace(), workloads.NamespacePrefix)
+	if len(name) <= maxNamespace {
+		return name
+	}
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(name)) // never fails
+	return fmt.Sprintf("%s-%08x", name[:maxNamespace-9], h.Sum32())
 }
 
 // Controllers are the controllers of the pods under test. The first is the one into which faults are injected.
