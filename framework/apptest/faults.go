@@ -48,8 +48,9 @@ const deadFor = 18 * time.Second
 
 // The outcomes of involuntary disruptions.
 const (
-	untilNoticed = "only their share of the requests fails, and only until Kubernetes must have noticed"
-	untilEvicted = "only their share of the requests fails, and none later than 5 s after the last eviction"
+	untilNoticed   = "only their share of the requests fails, and only until Kubernetes must have noticed"
+	untilRestarted = "only its share of the requests fails, and none later than 5 s after its kubelet has seen that it ended"
+	untilEvicted   = "only their share of the requests fails, and none later than 5 s after the last eviction"
 )
 
 // Faults are the disruptions that a test can name.
@@ -79,6 +80,7 @@ var Faults = map[string]Disruption{
 
 	"memory-pressure": pressed("when a kubelet short of memory evicts pods of %s", fault.NodePressure{}),
 	"disk-pressure":   pressed("when a kubelet short of disk evicts pods of %s", fault.NodePressure{Disk: true}),
+	"kill-container":  killed,
 
 	"kubelet":    away("a minute without the kubelet of a node", fault.Kubelet, time.Minute),
 	"containerd": away("half a minute without the container runtime of a node", fault.Containerd, componentAway),
@@ -107,6 +109,14 @@ func pressed(after string, f fault.Fault) Disruption {
 	return Disruption{class: Involuntary, after: after, outcome: untilEvicted, limit: evicted, make: func(app.Workload) scenario.Spec {
 		return scenario.Spec{Faults: []fault.Fault{f}, Hold: pressure, About: 80 * time.Second}
 	}}
+}
+
+// killed is a container that crashes. Its pod stays, so the failures are those of one pod.
+var killed = Disruption{
+	class: Involuntary, after: "after a container of one pod of %s is killed", outcome: untilRestarted, limit: evicted,
+	make: func(app.Workload) scenario.Spec {
+		return scenario.Spec{Faults: []fault.Fault{fault.KillContainer{}}, Hold: pressure, About: 60 * time.Second}
+	},
 }
 
 // away is a component of the cluster that is not there for a time.

@@ -49,6 +49,11 @@ func (m *machine) Exec(_ context.Context, command ...string) ([]byte, error) {
 		}
 		n.cut(verb, m.lag)
 		return nil, n.err
+	case "kill-container":
+		if !m.immortal {
+			n.world.killed(args[0])
+		}
+		return nil, n.err
 	case "connect":
 		return []byte(n.connect(args[0])), n.err
 	case "knock":

@@ -18,6 +18,7 @@ func Examples() []Fault {
 		EtcdLeaderKill{},
 		Evict{},
 		FillNode{},
+		KillContainer{},
 		Latency{Delay: 100 * time.Millisecond},
 		NodeKill{},
 		NodeKill{Worker: 2},

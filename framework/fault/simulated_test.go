@@ -15,7 +15,8 @@ import (
 const (
 	works            = "" // it is planned
 	needsMachineHere = "a fault of a machine is not supported here: w2: a simulated node has no machine"
-	needsRealWorker  = "no worker 2: cluster fleet has 0 workers" // it names a worker by its number, and only real ones have numbers
+	needsItsMachine  = "a fault of a machine is not supported here: w" // that of the pod that was drawn
+	needsRealWorker  = "no worker 2: cluster fleet has 0 workers"      // it names a worker by its number, and only real ones have numbers
 	needsZones       = "of 0 zones, 0 carry any"
 )
 
@@ -26,7 +27,8 @@ var onSimulated = map[string]string{
 	"Resize": works, "Rollout": works, "Scale": works, "TryDrain": works, "TryRollout": works, "ZoneOutage": works,
 	// Those of the control plane, which is real.
 	"ControlPlaneKill": works, "EtcdLeaderKill": works, "UpgradeControlPlane": works, "UpgradeWorkers": works,
-	"ComponentAway": needsMachineHere, "ComponentKill": needsMachineHere, "FillNode": needsMachineHere, "Latency": needsMachineHere, "NodePause": needsMachineHere,
+	"ComponentAway": needsMachineHere, "ComponentKill": needsMachineHere, "FillNode": needsMachineHere, "KillContainer": needsItsMachine,
+	"Latency": needsMachineHere, "NodePause": needsMachineHere,
 	"NodePressure": needsMachineHere, "NodeStop": needsMachineHere, "PacketLoss": needsMachineHere, "Partition": needsMachineHere,
 	"Unbalance": needsZones,
 }
@@ -83,7 +85,7 @@ func TestFaultsOnSimulatedNodes(t *testing.T) {
 				want := wantOnSimulated(t, f)
 				_, err := Plan(t.Context(), f, target)
 				errtest.Check(t, err, want)
-				if not := (*NotSupported)(nil); errors.As(err, &not) != (want == needsMachineHere) {
+				if not := (*NotSupported)(nil); errors.As(err, &not) != (want == needsMachineHere || want == needsItsMachine) {
 					t.Errorf("%v is a NotSupported: %t", err, want != needsMachineHere)
 				}
 			})

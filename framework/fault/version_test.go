@@ -41,10 +41,11 @@ func (w *world) pod() *corev1.Pod {
 		Spec: corev1.PodSpec{NodeName: w.place(), Containers: template.Spec.Containers},
 	}
 	p.Status.Phase = corev1.PodPending
-	p.Status.ContainerStatuses = []corev1.ContainerStatus{{Resources: &corev1.ResourceRequirements{Requests: p.Spec.Containers[0].Resources.Requests}, State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{}}}}
+	p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: p.Spec.Containers[0].Name, Resources: &corev1.ResourceRequirements{Requests: p.Spec.Containers[0].Resources.Requests}, State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{}}}}
 	if !w.starting {
 		p.Status.Phase = corev1.PodRunning
 		p.Status.ContainerStatuses[0].State = corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}
+		p.Status.ContainerStatuses[0].ContainerID = "containerd://" + p.Name + "-first"
 		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
 	}
 	return p
