@@ -39,7 +39,7 @@ type Timelines struct {
 	gateway  accepted                        // when a gateway answered, errors included
 	target   []string                        // the Services to which requests go
 	entry    []string                        // the other Services
-	from     history.Offset                  // when the load began
+	from, to history.Offset                  // when the load began and ended
 	owners   map[string]bool                 // see owners
 	lately   map[history.Lane]*lately        // see unended
 	last     *PodTimeline                    // the pod that answered last
@@ -69,7 +69,7 @@ func newTimelines(f *evidence.Run) *Timelines {
 		s.Gateways[lane] = true
 	}
 	maps.DeleteFunc(s.own, func(_ history.Lane, service string) bool { return !s.hasService(service) })
-	s.from, _ = f.UnderLoad()
+	s.from, s.to = f.UnderLoad()
 	for _, p := range s.objects.Pods {
 		l := &PodTimeline{Pod: p, front: front(p, s.objects.Ports)}
 		if n := s.objects.Nodes[p.Node]; n != nil {

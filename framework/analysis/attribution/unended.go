@@ -19,6 +19,9 @@ const unendedAfter = 5 * time.Second
 type lately struct{ good, failed history.Moment }
 
 func (s *Timelines) see(r *history.Request) {
+	if r.Sent < s.from || r.Sent > s.to { // of a damaged record
+		return
+	}
 	last := s.lately[r.Lane]
 	if last == nil {
 		if len(s.lately) >= requests.MaxWorkers { // of a damaged record
