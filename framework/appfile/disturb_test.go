@@ -82,7 +82,7 @@ func TestDisturbanceRefuses(t *testing.T) {
 		"no UID":               {"{uid: 1f0c}", "{}", "disturb: it is about a cluster that holdfast did not make: name it with cluster: {uid: ...}"},
 		"no pods":              {"pods: 2", "pods: 0", "disturb.pods: 0: want at least 1"},
 		"less than none":       {"pods: 2", "pods: -1", "disturb.pods: -1"},
-		"words":                {"pods: 2", "pods: many", "cannot unmarshal"},
+		"words":                {"pods: 2", "pods: many", `disturb.pods: "many": want a number`},
 		"no failure":           {"failures: 20", "failures: 0", "disturb.failures: 0: want at least 1"},
 		"no time":              {"duration: 3m", "duration: 0s", "disturb.duration: 0s: want 30s to 2h0m0s"},
 		"all night":            {"duration: 3m", "duration: 9h", "disturb.duration: 9h0m0s"},

@@ -33,7 +33,7 @@ type File struct {
 	App        App      `yaml:"app"`        // what is deployed, or where it runs already
 	Probes     []Probe  `yaml:"probes"`     // the requests that show whether the application serves
 	Promises   Promises `yaml:"promises"`   // what is promised of their requests, where it is not the default
-	Faults     []string `yaml:"faults"`     // what is done to the application; default: rollout, drain, delete-pod, scale, node-kill; with a cluster: rollout, delete-pod, scale
+	Faults     Faults   `yaml:"faults"`     // what is done to the application: rollout, or of one workload, also of one that no probe reaches, {rollout: web}; default: rollout, drain, delete-pod, scale, node-kill; with a cluster: rollout, delete-pod, scale
 	Disturb    *Disturb `yaml:"disturb"`    // bounds what is done to that cluster
 }
 
@@ -114,6 +114,9 @@ func parse(text []byte) (f File, err error) {
 		return f, err
 	}
 	if err := document.Decode(&f); err != nil {
+		return f, err
+	}
+	if err := faultsKnown(document.Content[0], f.Cluster.UID != ""); err != nil {
 		return f, err
 	}
 	switch {

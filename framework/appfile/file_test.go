@@ -75,7 +75,7 @@ func TestReadsEveryField(t *testing.T) {
 	if diff := cmp.Diff(want, probes[0].Expect); diff != "" {
 		t.Errorf("expectation (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]string{"rollout", "drain"}, f.Faults); diff != "" {
+	if diff := cmp.Diff(appfile.Faults{"rollout", "drain"}, f.Faults); diff != "" {
 		t.Errorf("faults (-want +got):\n%s", diff)
 	}
 }
@@ -213,5 +213,30 @@ func TestExpectationsOfOtherProtocols(t *testing.T) {
 		if _, err = f.ProbesOf(); test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
 			t.Errorf("%s: error %v, want one with %q", name, err, test.want)
 		}
+	}
+}
+
+// A fault is a name, or a name with a workload. What cannot be one has its place, and what may have been meant.
+func TestFaultsOfAFile(t *testing.T) {
+	const head = "apiVersion: holdfast.dev/v1alpha1\nkind: App\napp: {manifests: [k8s]}\nprobes: [{url: \"http://web/\"}]\n"
+	f, err := appfile.Read(write(t, head+"faults: [rollout, {delete-pod: cache}]\n"))
+	if err != nil || len(f.Faults) != 2 || f.Faults[0] != "rollout" || f.Faults[1] != "delete-pod:cache" {
+		t.Errorf("faults %q, %v", f.Faults, err)
+	}
+	for text, want := range map[string]string{
+		"faults: [rollout, drian]":         `line 5, column 19: faults[1]: there is no fault "drian": did you mean drain?`,
+		"faults: [{delete-pdo: cache}]":    `line 5, column 11: faults[0]: there is no fault "delete-pdo": did you mean delete-pod?`,
+		"faults: [cordon]":                 `there is no fault "cordon": it is only done to a cluster that is there already`,
+		"faults: [{drain: web, scale: a}]": "line 5, column 10: faults[0]: want the name of a fault such as drain, or with one workload {drain: web}",
+		"faults: [{drain: }]":              "faults[0]: want the name of a fault",
+		"faults: drain":                    "line 5, column 9: faults: want a list",
+	} {
+		if _, err := appfile.Read(write(t, head+text+"\n")); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
+	rate := strings.Replace(head, "{url:", "{rate: 10/s, url:", 1)
+	if _, err := appfile.Read(write(t, rate)); err == nil || !strings.Contains(err.Error(), `line 4, column 17: probes[0].rate: "10/s": want a number`) || strings.Contains(err.Error(), "float") {
+		t.Errorf("a rate that is no number: %v", err)
 	}
 }

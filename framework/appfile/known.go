@@ -30,6 +30,11 @@ func unknown(n *yaml.Node, t reflect.Type, path string) (errs []error) {
 	switch {
 	case n.Kind != yaml.ScalarNode && isText(t):
 		errs = append(errs, fmt.Errorf("line %d, column %d: %s: want %s", n.Line, n.Column, path, wanted(t)))
+	case t == reflect.TypeFor[Faults](): // its own method knows
+	case n.Kind == yaml.ScalarNode && slices.Contains([]reflect.Kind{reflect.Bool, reflect.Int, reflect.Float64}, t.Kind()):
+		if n.Decode(reflect.New(t).Interface()) != nil {
+			errs = append(errs, fmt.Errorf("line %d, column %d: %s: %q: want %s", n.Line, n.Column, path, n.Value, wanted(t)))
+		}
 	case n.Kind == yaml.ScalarNode && reflect.PointerTo(t).Implements(unmarshaler): // it may be a text
 	case n.Kind == yaml.ScalarNode && t == duration:
 		if _, err := time.ParseDuration(n.Value); err != nil {

@@ -16,7 +16,7 @@ type Expect struct {
 	Status   []Status      `yaml:"status"`   // HTTP statuses of a good answer; default: 200; with call: statuses of gRPC; default: OK
 	Contains string        `yaml:"contains"` // a text in the body; with call: in the answer as JSON without spaces
 	JSON     *JSON         `yaml:"json"`     // a value in a body of JSON; with call: in the answer as JSON
-	Within   time.Duration `yaml:"within"`   // from the sending of the request to the end of the answer, at most 10s; an answer that comes later is late, and fails
+	Within   time.Duration `yaml:"within"`   // from the sending of the request to the end of the answer, at most 10m; an answer that comes later is late, and fails
 }
 
 // JSON is a value in a body of JSON.

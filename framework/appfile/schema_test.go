@@ -21,7 +21,6 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/appfile"
 	"github.com/holdfast-ha/holdfast/framework/appsource"
 	"github.com/holdfast-ha/holdfast/framework/apptest"
-	"github.com/holdfast-ha/holdfast/framework/disturb/catalogue"
 	"github.com/holdfast-ha/holdfast/framework/load"
 	"github.com/holdfast-ha/holdfast/workloads/expect"
 )
@@ -49,6 +48,8 @@ func (s schemas) of(t reflect.Type, path string) object {
 	switch {
 	case t == reflect.TypeFor[time.Duration]():
 		return object{"type": "string", "pattern": `^([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$`}
+	case t == reflect.TypeFor[appfile.Faults]():
+		return object{"type": "array", "items": fault(true)}
 	case t == reflect.TypeFor[appfile.Failed]():
 		return object{"anyOf": []object{{"type": "integer", "minimum": 0}, {"type": "string", "pattern": `^[0-9]{1,2}(\.[0-9]+)?%$`}}}
 	case t == reflect.TypeFor[appfile.Span]():
@@ -134,11 +135,13 @@ func comments(t *testing.T) map[string]string {
 	return all
 }
 
-// faults are those of tests, and those of plans for a cluster that is there already.
-func faults() []string {
-	all := slices.Concat(apptest.FaultNames(), catalogue.Names())
-	slices.Sort(all)
-	return slices.Compact(all)
+// fault is the schema of a fault: its name, or its name with a workload. Some are for a cluster that is there already.
+func fault(existing bool) object {
+	names := appfile.FaultNames(existing)
+	return object{"anyOf": []object{
+		{"type": "string", "enum": names},
+		{"type": "object", "propertyNames": object{"enum": names}, "additionalProperties": object{"type": "string"}, "minProperties": 1, "maxProperties": 1},
+	}}
 }
 
 func lanes() (names []string) {
@@ -158,14 +161,16 @@ func TestSchema(t *testing.T) {
 		comments: comments(t),
 		values: map[string][]string{
 			"apiVersion": {appfile.APIVersion}, "kind": {appfile.Kind}, "app.pull": {appfile.PullMissing, appfile.PullNever},
-			"app.secrets": {appsource.GenerateSecrets},
-			"faults[]":    faults(), "probes[].lanes[]": lanes(), "disturb.window.days[]": {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"},
+			"app.secrets":      {appsource.GenerateSecrets},
+			"probes[].lanes[]": lanes(), "disturb.window.days[]": {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"},
 		},
 		required: map[string][]string{"": {"apiVersion", "kind", "app"}, "app.chart": {"path"}, "probes[].expect.json": {"path"}, "probes[].headers.*": {"fromSecret"},
 			"cluster": {"uid"}, "disturb.window": {"from", "to"}, "disturb.nodeKill": {"command", "undo"}},
 	}
 	made := s.of(reflect.TypeFor[appfile.File](), "")
 	made["$schema"], made["title"] = "http://json-schema.org/draft-07/schema#", "holdfast.yaml"
+	made["if"] = object{"required": []string{"cluster"}}
+	made["else"] = object{"properties": object{"faults": object{"items": fault(false)}}}
 	made["description"] = "The test of an application, which holdfast test reads."
 	text, err := json.MarshalIndent(made, "", "  ")
 	if err != nil {

@@ -117,3 +117,33 @@ func TestProbesShareTheRate(t *testing.T) {
 		})
 	}
 }
+
+// A fault may be aimed at one workload, also at one without a probe or a Service: the pages are promised all the same.
+func TestFaultsAimedAtAWorkload(t *testing.T) {
+	test := pagesAndCache(t, apptest.Promises{}, "delete-pod:cache", "delete-pod:cache")
+	test.Probes = test.Probes[:1] // nothing is promised of the cache itself
+	specs, untested, err := test.Scenarios()
+	if err != nil || len(specs) != 1 || len(untested) != 1 || untested[0].Name != "web" || untested[0].Why != "no fault is aimed at it" {
+		t.Fatalf("%d scenarios, untested %v, %v", len(specs), untested, err)
+	}
+	s := specs[0]
+	if s.Name != "app/delete-pod-cache" || s.Tested != "cache" || !s.Aside || s.Claim != "the deletion of a pod of Deployment cache is invisible to clients of web" {
+		t.Errorf("%s of %s, aside %t: %s", s.Name, s.Tested, s.Aside, s.Claim)
+	}
+	if diff := cmp.Diff([]string{"NoFailedRequests {}", `AnswersWithin {"foreign":true}`}, recorded(t, s)); diff != "" {
+		t.Errorf("promises (-want +got):\n%s", diff)
+	}
+	var out strings.Builder
+	apptest.List(&out, specs)
+	if want := "app/delete-pod-cache: " + s.Claim + "\n  promised: no request fails on any lane\n"; !strings.HasPrefix(out.String(), want) || !strings.HasSuffix(out.String(), "1 scenario would run, for about 1m0s\n") {
+		t.Errorf("listed %q", out.String())
+	}
+	for aimed, want := range map[string]string{
+		"delete-pod:cash": `there is no Deployment or StatefulSet "cash": did you mean cache?`, "drian:web": `there is no fault "drian": did you mean drain?`,
+	} {
+		test.Faults = []string{aimed}
+		if _, _, err := test.Scenarios(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", aimed, err, want)
+		}
+	}
+}

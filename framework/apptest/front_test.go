@@ -108,8 +108,8 @@ func TestFrontsThatLeadNowhere(t *testing.T) {
 
 func TestNotesAreSaidOnce(t *testing.T) {
 	var out strings.Builder
-	apptest.Announce(&out, []scenario.Spec{{Notes: []string{"a", "b"}}, {Notes: []string{"a"}}}, []app.Workload{{Controller: workloads.Controller{Name: "cron"}}})
-	want := "untested: no URL leads to Deployment cron, and nothing is promised of it\nnote: a\nnote: b\n"
+	apptest.Announce(&out, []scenario.Spec{{Notes: []string{"a", "b"}}, {Notes: []string{"a"}}}, []apptest.Untested{{Workload: app.Workload{Controller: workloads.Controller{Name: "cron"}}, Why: "no URL leads to it"}})
+	want := "untested: Deployment cron: no URL leads to it\nnote: a\nnote: b\n"
 	if diff := cmp.Diff(want, out.String()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/load"
 	"github.com/holdfast-ha/holdfast/framework/prose"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 )
@@ -200,5 +201,9 @@ const comparedWithin = 20 * time.Second
 // rate of probes that say none.
 func measured(p Probe, usual float64) time.Duration {
 	seconds := math.Ceil(1.2 * evidence.MinRequests / cmp.Or(p.Rate, usual))
-	return max(time.Duration(seconds)*time.Second, steady)
+	enough := time.Duration(seconds) * time.Second
+	if p.Expect.Within >= load.DefaultTimeouts.Response { // the answers themselves take so long
+		enough += p.Expect.Within
+	}
+	return max(enough, steady)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/appcheck"
 	"github.com/holdfast-ha/holdfast/framework/prose"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/framework/selection"
 	"github.com/holdfast-ha/holdfast/workloads/app"
 )
 
@@ -19,7 +20,8 @@ import (
 type Test struct {
 	App    app.App
 	Probes []Probe
-	// Faults are names of the table Faults; none: those of DefaultFaults.
+	// Faults are names of the table Faults, such as drain, or with the workload that they are aimed at, such as drain:web; none: those of
+	// DefaultFaults. One that names no workload is done to each that a probe reaches.
 	Faults   []string
 	Promises Promises
 	// Existing says that the cluster is there already, and may have what the application does not bring.
@@ -35,16 +37,24 @@ var cluster = clusters.Spec{Zones: []string{"a", "b", "c"}, WorkersPerZone: 1}
 // steady is long enough to see that the application serves before anything is disturbed: rows are collected in segments of two seconds.
 const steady = 6 * time.Second
 
-// Scenarios are the scenarios of the test: each fault for each workload that a probe reaches, in the order of the
-// workloads. Untested are the workloads that no probe reaches; nothing is promised of them.
-func (t Test) Scenarios() (all []scenario.Spec, untested []app.Workload, err error) {
-	reached, untested, err := t.Reached()
-	if err != nil {
+// Scenarios are the scenarios of the test: each fault for each workload that it is done to, in the order of the workloads. Untested are the
+// workloads that nothing is done to.
+func (t Test) Scenarios() (all []scenario.Spec, untested []Untested, err error) {
+	if err := errors.Join(t.Findings().Err(), t.validate()); err != nil {
 		return nil, nil, err
 	}
 	var skipped []string
-	for _, w := range reached {
-		for _, name := range t.faults() {
+	probed := t.probed()
+	for _, w := range t.App.Workloads {
+		faults := t.faults(w)
+		switch {
+		case len(faults) > 0:
+		case len(probed[w.Name]) > 0:
+			untested = append(untested, Untested{w, "no fault is aimed at it"})
+		default:
+			untested = append(untested, Untested{w, "no URL leads to it, and no fault is aimed at it"})
+		}
+		for _, name := range faults {
 			if why := skip(w, name); why != "" {
 				skipped = append(skipped, fmt.Sprintf("Skipped: %s of %s %s, because %s.", name, w.Kind(), w.Name, why))
 				continue
@@ -56,8 +66,11 @@ func (t Test) Scenarios() (all []scenario.Spec, untested []app.Workload, err err
 			all = append(all, s)
 		}
 	}
-	if len(all) == 0 && len(skipped) > 0 {
+	switch {
+	case len(all) == 0 && len(skipped) > 0:
 		return nil, nil, fmt.Errorf("nothing is left to test:\n  %s", strings.Join(skipped, "\n  "))
+	case len(all) == 0:
+		return nil, nil, errors.New("nothing would be done: no fault is aimed at a Deployment or StatefulSet of the application")
 	}
 	for i := range all {
 		all[i].Notes = slices.Concat(all[i].Notes, skipped)
@@ -73,27 +86,25 @@ func skip(w app.Workload, fault string) string {
 	return ""
 }
 
-// Reached are the workloads that a probe reaches, and untested are the others. Both have the order of the application.
-func (t Test) Reached() (reached, untested []app.Workload, err error) {
-	if err := errors.Join(t.Findings().Err(), t.validate()); err != nil {
-		return nil, nil, err
-	}
-	probed := t.probed()
-	for _, w := range t.App.Workloads {
-		if len(probed[w.Name]) == 0 {
-			untested = append(untested, w)
-		} else {
-			reached = append(reached, w)
-		}
-	}
-	return reached, untested, nil
+// Untested is a workload that nothing is done to, and why.
+type Untested struct {
+	app.Workload
+	Why string
 }
 
-func (t Test) faults() []string {
-	if len(t.Faults) == 0 {
-		return DefaultFaults
+// faults are the names of the faults that are done to a workload, each once.
+func (t Test) faults(w app.Workload) (names []string) {
+	reached, faults := len(t.probed()[w.Name]) > 0, t.Faults
+	if len(faults) == 0 {
+		faults = DefaultFaults
 	}
-	return t.Faults
+	for _, one := range faults {
+		name, workload, aimed := strings.Cut(one, ":")
+		if (aimed && workload == w.Name || !aimed && reached) && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // Findings are what cannot work on the cluster of the test.
@@ -119,12 +130,25 @@ func (t Test) validate() error {
 			errs = append(errs, fmt.Errorf("probe %s: %s %s has no replicas, so that no pod answers: give it at least one for the test", p.Name, all[0].Kind(), all[0].Name))
 		}
 	}
-	for _, name := range t.Faults {
+	var workloads []string
+	for _, w := range t.App.Workloads {
+		workloads = append(workloads, w.Name)
+	}
+	for _, one := range t.Faults {
+		name, workload, aimed := strings.Cut(one, ":")
 		if _, known := Faults[name]; !known {
-			errs = append(errs, fmt.Errorf("there is no fault %q: want one of %s", name, strings.Join(FaultNames(), ", ")))
+			errs = append(errs, fmt.Errorf("there is no fault %q: %s", name, meant(name, FaultNames())))
+		}
+		if aimed && !slices.Contains(workloads, workload) {
+			errs = append(errs, fmt.Errorf("fault %s: there is no Deployment or StatefulSet %q: %s", name, workload, meant(workload, workloads)))
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// meant is what may have been meant by a name that is not known.
+func meant(name string, names []string) string {
+	return cmp.Or(selection.Meant(name, names), "want one of "+strings.Join(names, ", "))
 }
 
 // exampleURL is a URL of the first Service that has pods, for an error.
@@ -153,12 +177,17 @@ func (t Test) scenario(w app.Workload, name string) (scenario.Spec, error) {
 	d := Faults[name]
 	s := d.make(w)
 	s.Name = suite + "/" + name
-	if len(t.probed()) > 1 {
+	if t.several() {
 		s.Name += "-" + w.Name
 	}
 	s.About = cmp.Or(s.About, time.Minute)
 	s.Claim = d.claim(w, t.promise(&s, d.class, d.limit), t.clients(w))
 	return t.under(s, w)
+}
+
+// several reports whether names of scenarios must tell the workload: a probe reaches several, or a fault names one.
+func (t Test) several() bool {
+	return len(t.probed()) > 1 || slices.ContainsFunc(t.Faults, func(one string) bool { return strings.Contains(one, ":") })
 }
 
 // clients are those of whom a fault in a workload is promised to be invisible; empty: only those of the workload itself.

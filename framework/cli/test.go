@@ -30,6 +30,7 @@ type testFlags struct {
 	fix    bool
 	ablate bool
 	watch  bool
+	check  bool
 	times  int // each practice is taken away so often
 
 	running disturbing.Flags
@@ -65,6 +66,8 @@ HTTPRoute, Istio, and the configuration of HAProxy or nginx in a ConfigMap). A t
 promise was broken, each patch that the audit proposes is tried in the same way, and a second table says what happened with it. It is
 advice, and never a failure.
 
+With --check, nothing is created: the file and the manifests are read, and what would be done and promised is listed, and what is untested.
+
 With --watch, the cluster stays. When the manifests, the file or an image archive changes, the test runs again on it, until Ctrl-C.
 
 A registry in the cluster serves the images under the names and digests that the manifests have, also those that custom resources and
@@ -72,7 +75,8 @@ ConfigMaps name. They come from --image, which takes archives of 'docker save' a
 engine; and, unless --pull is never, from their registries, which this machine asks once, with your own credentials. Nodes pull from
 nowhere else. What a pod needs and nobody has is listed before a cluster is made.
 
-What is done, to each Deployment and StatefulSet behind a URL:
+What is done, to each Deployment and StatefulSet behind a URL, or to one alone (drain:web, in holdfast.yaml {drain: web}), also to one that no URL
+leads to. All URLs are asked meanwhile: that the cache is gone must not be seen by clients of the pages.
 
   rollout      a rolling update of its pods, and the rollback
   drain        its node is drained, as before maintenance, for at most two minutes
@@ -92,6 +96,7 @@ func testCommand(version string) *cobra.Command {
   holdfast test suites/apps/nginx/holdfast.yaml --fix
   holdfast test -f k8s/ --image web.tar,shop/cart:dev --url http://web.shop/
   holdfast test --chart charts/shop --values prod.yaml --before operators/ --url http://shop/
+  holdfast test --check               # what would be tested, without a cluster
   holdfast test --watch --faults rollout
   holdfast test --context staging --disturb --holdfast-image reg/hf:1   # where it runs already
   holdfast test -k overlays/prod --image web.tar --url http://web/health --faults rollout,drain`,
@@ -114,6 +119,10 @@ func testCommand(version string) *cobra.Command {
 				return exit.Usage(err)
 			}
 			apptest.Announce(cmd.OutOrStdout(), chosen.specs, chosen.untested)
+			if f.check {
+				apptest.List(cmd.OutOrStdout(), chosen.specs)
+				return nil
+			}
 			if f.watch {
 				return f.watchTest(cmd, version, chosen)
 			}
@@ -139,6 +148,7 @@ func (f *testFlags) own(flags *pflag.FlagSet) {
 	f.running.Add(flags)
 	flags.BoolVar(&f.fix, "fix", false, "if a promise is broken, apply the remedy to the copy in the cluster and run the same again")
 	flags.BoolVar(&f.ablate, "ablate", false, "take away one good practice of the manifests after the other, and say what happened without it")
+	flags.BoolVar(&f.check, "check", false, "say what would be tested, and what not, and end: nothing is created, and no container engine is needed")
 	flags.BoolVar(&f.watch, "watch", false, "keep the cluster, and run the test again when what it reads changes, until Ctrl-C")
 	flags.IntVar(&f.times, "times", defaultTimes, "with --ablate: how often each practice is taken away")
 }
@@ -150,7 +160,7 @@ const defaultTimes = 3
 type scenariosOfTest struct {
 	test     apptest.Test
 	specs    []scenario.Spec
-	untested []app.Workload
+	untested []apptest.Untested
 	tried    *apptest.Trial // by an ablation; nil: there is none
 }
 

@@ -13,7 +13,7 @@ const (
 	// MaxContains is the longest text that an answer can be searched for, in bytes.
 	MaxContains = 4096
 	// MaxWithin is the longest time that an answer may take. A request that waits for longer would outlast the load.
-	MaxWithin = 10 * time.Second
+	MaxWithin = 10 * time.Minute
 )
 
 // Answer is the expected answer to every request of a lane. The zero Answer is the one of the sample backend: status 200, a body
