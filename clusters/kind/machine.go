@@ -47,3 +47,26 @@ func addressesOf(ctx context.Context, e runner, containers ...string) (map[strin
 func execute(ctx context.Context, e runner, node string, command ...string) ([]byte, error) {
 	return e.Output(ctx, append([]string{"exec", "--privileged", node}, command...)...)
 }
+
+// Containers are the engine's ids of the nodes' containers, by the nodes' names. Each control group of a container has its id in its name. It is
+// an error if the containers run on another kernel, because this process sees none of its control groups.
+func (c *Cluster) Containers(ctx context.Context) (map[string]string, error) {
+	if e, real := c.e.(*engine.Engine); real && e.Elsewhere() {
+		return nil, fmt.Errorf("the containers of %s run on another machine", e.Name())
+	}
+	args := []string{"inspect", "--type", "container", "--format", "{{.Name}} {{.Id}}"}
+	for _, n := range c.nodes {
+		args = append(args, n.name)
+	}
+	out, err := c.e.Output(ctx, args...)
+	if err != nil {
+		return nil, fmt.Errorf("ask %s for the ids of the nodes' containers: %w", c.e.Name(), err)
+	}
+	ids := make(map[string]string)
+	for _, line := range output.Lines(string(out)) {
+		if name, id, ok := strings.Cut(strings.TrimSpace(line), " "); ok {
+			ids[strings.TrimPrefix(name, "/")] = id
+		}
+	}
+	return ids, nil
+}

@@ -21,6 +21,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/interrupt"
 	"github.com/holdfast-ha/holdfast/framework/load/collect"
+	"github.com/holdfast-ha/holdfast/framework/noise"
 	"github.com/holdfast-ha/holdfast/framework/observe"
 	"github.com/holdfast-ha/holdfast/framework/restore"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
@@ -127,13 +128,28 @@ func (env *Environment) Build(ctx context.Context) error {
 	}
 	// Before the first pod exists: every binding and every change of it is in the record.
 	// The first namespace is where the harness writes, to see how late watches are: not in that of the application, if there is another.
-	scope := observe.Scope{Namespaces: append(slices.Clone(env.loads), env.namespace)}
+	scope := observe.Scope{Namespaces: append(slices.Clone(env.loads), env.namespace), Nodes: env.containers(ctx)}
 	watcher, err := observe.Start(context.WithoutCancel(ctx), env.client, scope, env.sink())
 	if err != nil {
 		return fmt.Errorf("watch the cluster: %w", err)
 	}
 	env.watcher = watcher
 	return env.createWorkload(ctx)
+}
+
+// containers are those of the nodes; nil if nodes are no containers.
+func (env *Environment) containers(ctx context.Context) *noise.Nodes {
+	c, are := env.Cluster.(interface {
+		Containers(ctx context.Context) (map[string]string, error)
+	})
+	if !are {
+		return nil
+	}
+	ids, err := c.Containers(ctx)
+	if err != nil {
+		return &noise.Nodes{Unknown: err.Error()}
+	}
+	return &noise.Nodes{IDs: ids}
 }
 
 func (env *Environment) connect() error {

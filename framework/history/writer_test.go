@@ -71,6 +71,8 @@ func fill(t *testing.T, v reflect.Value, path string) {
 		fill(t, v.Elem(), path)
 	case v.Type() == reflect.TypeFor[map[string]string]():
 		v.Set(reflect.ValueOf(map[string]string{"key": path + odd}))
+	case v.Type() == reflect.TypeFor[map[string]float64]():
+		v.Set(reflect.ValueOf(map[string]float64{"key": float64(number)}))
 	default:
 		t.Fatalf("how to fill a %v?", v.Type())
 	}

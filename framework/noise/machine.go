@@ -100,21 +100,39 @@ func readTicks(root fs.FS) (sum ticks) {
 //
 // Source: https://docs.kernel.org/scheduler/sched-bwc.html#statistics
 func readThrottled(root fs.FS) time.Duration {
-	for _, at := range []struct {
-		name, key string
-		unit      time.Duration
-	}{
-		{"sys/fs/cgroup/cpu.stat", "throttled_usec", time.Microsecond},
-		{"sys/fs/cgroup/cpu/cpu.stat", "throttled_time", time.Nanosecond},
-		{"sys/fs/cgroup/cpu,cpuacct/cpu.stat", "throttled_time", time.Nanosecond},
-	} {
-		for _, fields := range lines(root, at.name) {
-			if n, err := strconv.ParseInt(fields[len(fields)-1], 10, 64); err == nil && fields[0] == at.key {
-				return time.Duration(n) * at.unit
-			}
+	for _, name := range []string{"sys/fs/cgroup/cpu.stat", "sys/fs/cgroup/cpu/cpu.stat", "sys/fs/cgroup/cpu,cpuacct/cpu.stat"} {
+		if held := readStat(root, name, throttled); held.known {
+			return held.time
 		}
 	}
 	return 0
+}
+
+// stats are the units of the lines that are looked for in a file of counters, by their names. The only line of some files has no name.
+type stats map[string]time.Duration
+
+// throttled is for how long a quota held a control group back, in version 2 and in version 1.
+var throttled = stats{"throttled_usec": time.Microsecond, "throttled_time": time.Nanosecond}
+
+// counter is a time that a file tells, or does not.
+type counter struct {
+	time  time.Duration
+	known bool
+}
+
+// readStat reads the first of the lines.
+func readStat(root fs.FS, name string, keys stats) counter {
+	for _, fields := range lines(root, name) {
+		key := ""
+		if len(fields) > 1 {
+			key = fields[0]
+		}
+		if unit, wanted := keys[key]; wanted {
+			n, err := strconv.ParseInt(fields[len(fields)-1], 10, 64)
+			return counter{time.Duration(n) * unit, err == nil}
+		}
+	}
+	return counter{}
 }
 
 // readWaits reads the total of the line "some" of a pressure stall file, in microseconds.

@@ -22,14 +22,14 @@ type Sample struct {
 func (s Sample) Event() history.Event { return history.Event{T: s.At, Noise: &s.Noise} }
 
 // Start samples this process and its machine, under the name of, until stop is called. stop takes the last sample, and returns
-// after keep has received it. keep is never called concurrently.
-func Start(of string, now func() history.Offset, keep func(Sample)) (stop func()) {
-	return start(os.DirFS("/"), of, now, keep)
+// after keep has received it. keep is never called concurrently. Nodes are sampled, too, unless they are nil.
+func Start(of string, nodes *Nodes, now func() history.Offset, keep func(Sample)) (stop func()) {
+	return start(os.DirFS("/"), of, nodes, now, keep)
 }
 
-func start(root fs.FS, of string, now func() history.Offset, keep func(Sample)) (stop func()) {
+func start(root fs.FS, of string, nodes *Nodes, now func() history.Offset, keep func(Sample)) (stop func()) {
 	over := make(chan struct{})
-	e := &sampler{root: root, of: of, now: now, keep: keep, pauses: newPauses(), machine: readMachine(root, now)}
+	e := &sampler{root: root, of: of, now: now, keep: keep, pauses: newPauses(), groups: newGroups(root, nodes), machine: readMachine(root, now)}
 	var done sync.WaitGroup
 	done.Go(func() { e.stallMeter.run(over) })
 	done.Go(func() { e.run(over) })
@@ -49,6 +49,7 @@ type sampler struct {
 	stallMeter stallMeter
 	pauses     *pauses
 	machine    machine
+	groups     *groups // nil: no nodes are sampled
 }
 
 func (e *sampler) run(over <-chan struct{}) {
@@ -71,6 +72,9 @@ func (e *sampler) sample() Sample {
 	s := Sample{At: machine.at, Noise: history.Noise{Of: e.of, Since: e.machine.at, Pause: e.stallMeter.take()}}
 	s.GC, s.Sched = e.pauses.longest()
 	machine.since(e.machine, &s.Noise)
+	if e.groups != nil {
+		s.Groups = e.groups.since(machine.at - e.machine.at)
+	}
 	e.machine = machine
 	return s
 }

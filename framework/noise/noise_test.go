@@ -137,7 +137,7 @@ func TestSamples(t *testing.T) {
 		began := time.Now()
 		var mu sync.Mutex
 		var seen []Sample
-		stop := start(files(nil), "load-0", func() history.Offset { return time.Since(began) }, func(s Sample) {
+		stop := start(files(nil), "load-0", nil, func() history.Offset { return time.Since(began) }, func(s Sample) {
 			mu.Lock()
 			defer mu.Unlock()
 			seen = append(seen, s)

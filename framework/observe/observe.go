@@ -52,6 +52,9 @@ type Scope struct {
 	// Clock shows how late the watches are where nothing is changed; nil: nothing does.
 	Clock ServerClock
 
+	// Nodes are the containers of the nodes, if they are on this machine; nil: how much processor time they use is not recorded.
+	Nodes *noise.Nodes
+
 	clocks func() clocks.Reading // those of this machine; nil: the real ones
 }
 
@@ -74,7 +77,7 @@ func Start(ctx context.Context, client kubernetes.Interface, scope Scope, sink S
 		w.concludeLimit = concludeLimit(patientListLimit)
 	}
 	keep := func(e history.Event) { _ = sink.Append(e) } // if the record rejects an event, it is incomplete anyway
-	w.stopNoise = noise.Start(history.NoiseHarness, sink.Now, func(s noise.Sample) { keep(s.Event()) })
+	w.stopNoise = noise.Start(history.NoiseHarness, scope.Nodes, sink.Now, func(s noise.Sample) { keep(s.Event()) })
 	w.done.Go(func() { clocks.Watch(ctx, scope.readClocks(), sink.Now, keep) })
 	if !scope.Reading {
 		leases := client.CoordinationV1().Leases(scope.Namespaces[0])

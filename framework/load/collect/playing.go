@@ -38,7 +38,7 @@ func (p *playing) begin(w *worker, at history.Offset) {
 }
 
 func (p *playing) play(w *worker, at history.Offset) {
-	stopNoise := noise.Start(w.name, w.clock, p.noise.add)
+	stopNoise := noise.Start(w.name, nil, w.clock, p.noise.add)
 	p.attack.Run(at)
 	stopNoise()
 	close(p.finished)
