@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/prose"
 )
@@ -15,17 +16,14 @@ type slow struct {
 	lane   history.Lane
 	what   string
 	took   time.Duration
-	steady time.Duration  // the same before the first fault began
-	limit  time.Duration  // the allowed increase
-	at     history.Offset // when the request of the slowest answer was sent
-	noise  string         // why the workload may not be the cause; empty: it is
-	busy   bool           // the machine that all nodes share was busy, and may not be in a second run
+	steady time.Duration   // the same before the first fault began
+	limit  time.Duration   // the allowed increase
+	at     history.Offset  // when the request of the slowest answer was sent
+	noise  string          // why the workload may not be the cause; empty: it is
+	why    evidence.Reason // the machine was saturated
 }
 
-const (
-	ownNoise  = "it may be the harness's own noise: "
-	busyNoise = "it may come from the busy machine: "
-)
+const ownNoise = "it may be the harness's own noise: "
 
 func (s slow) String() string {
 	text := fmt.Sprintf("%s on %s took %s; before the first fault began it was %s, and %s more is allowed",
@@ -55,11 +53,10 @@ func (j *answersWithin) slowAnswers(a *laneWaits) (all []slow) {
 		if slot.took <= s.steady+limit && slot.due <= a.steady.due.Max+limit {
 			continue
 		}
-		why := j.facts.WhyBusy(slot.at, slot.at+slot.took)
-		s.busy = why.Busy
+		s.why = j.excuse(slot.at, slot.at+slot.took)
 		switch allowed, waited := s.steady+limit, j.waited(a.lane, slot.at, slot.at+slot.took); {
-		case slot.took > allowed+waited && s.busy:
-			s.noise = busyNoise + why.Words
+		case slot.took > allowed+waited && !s.why.None():
+			s.noise = "it " + s.why.Words
 		case slot.took > allowed+waited:
 			if s.took > worst.took {
 				worst = s
@@ -68,7 +65,7 @@ func (j *answersWithin) slowAnswers(a *laneWaits) (all []slow) {
 		case slot.took > allowed:
 			s.noise = ownNoise + "the control lane, which leads to no system under test, waited " + prose.Moment(waited) + " longer at that moment"
 		default:
-			s.took, s.steady, s.busy = slot.due, a.steady.due.Max, false
+			s.took, s.steady, s.why = slot.due, a.steady.due.Max, evidence.Reason{}
 			s.noise = ownNoise + "counted from when it was due, and it was sent late"
 		}
 		if s.took > noisy.took {
@@ -81,6 +78,11 @@ func (j *answersWithin) slowAnswers(a *laneWaits) (all []slow) {
 		}
 	}
 	return all
+}
+
+// excuse is why a slow answer says nothing of the workload.
+func (j *answersWithin) excuse(from, to history.Offset) evidence.Reason {
+	return j.facts.Excuse(&history.Request{Sent: from, Done: to})
 }
 
 // waited is by how much longer than before the control lane waited for an answer at a time.
@@ -105,13 +107,13 @@ func (j *answersWithin) slowPercentiles(a *laneWaits) (all []slow) {
 		}
 		calm := of.calm.Quantile(percentile)
 		switch due := of.due.Quantile(percentile); {
+		case s.took > steady+limit && !j.facts.FirstFault().OK:
+			s.noise = "nothing had been disturbed"
 		case s.took > steady+limit+waited && calm <= steady+limit+waited:
-			s.busy = true
-			s.noise = fmt.Sprintf("%swithout the answers during which a task nearly always waited for a processor of the machine that all nodes share, it took %s",
-				busyNoise, prose.Moment(calm))
+			s.why = j.excuse(of.first, of.last)
+			s.noise = fmt.Sprintf("without the answers that came while the machine was saturated, it took %s; it %s", prose.Moment(calm), s.why.Words)
 		case s.took > steady+limit+waited:
 		case s.took > steady+limit:
-			s.busy = calm <= steady+limit
 			s.noise = ownNoise + "that of the control lane, which leads to no system under test, rose by " + prose.Moment(waited)
 		case due > steadyDue+limit:
 			s.took, s.steady, s.noise = due, steadyDue, ownNoise+"counted from when they were due, and they were sent late"

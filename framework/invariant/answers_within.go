@@ -21,8 +21,8 @@ import (
 //
 // A violation that the harness's own slowness explains is Unknown: the answer would have come in time if its request had been sent
 // when it was due, or without the time that the control lane waited at that moment. The control lane leads to no system under test.
-// Where all nodes share a machine, a violation is Unknown, too, if some task waited for its processors nearly all the time until the
-// answer came; for a percentile, if the other answers keep it.
+// A violation at a time in which the machine was saturated is Unknown, too; for a percentile, if the other answers keep it. So is a slow answer
+// of a record in which nothing was disturbed.
 //
 // Evidence: that of NoFailedRequests; at least 100 answers on each lane before the first fault began, none of which took longer
 // than 750 ms, unless the system is a Foreign one; and no failed request, because the time that its answer would have taken is unknown.
@@ -131,7 +131,7 @@ func (j *answersWithin) calm(r *history.Request) bool {
 	if r.Done-r.Sent <= j.promise.p99() {
 		return true
 	}
-	return !j.facts.Busy(r.Sent, r.Done)
+	return j.facts.Saturation(r.Sent, r.Done).None()
 }
 
 func (j *answersWithin) lane(name history.Lane) *laneWaits {
@@ -179,9 +179,7 @@ func (j *answersWithin) End(missing verdict.Missing) verdict.Verdict {
 	}
 	for _, s := range noise {
 		missing.Add("%s", s)
-		if s.busy {
-			v.Measure(evidence.BusyNumber, v.Numbers[evidence.BusyNumber]+1)
-		}
+		s.why.Count(&v, 1)
 	}
 	if len(broken) > 0 {
 		return j.violated(v, lanes, broken, missing)

@@ -123,6 +123,9 @@ func (p APIAnswersWithin) explained(f *evidence.Run, r history.Reach, control []
 	if e := f.WorstPause(f.FaultsOn()); e != nil && r.Longest-max(e.Noise.Pause, e.Noise.Throttled) <= p.Limit {
 		return evidence.DescribeNoise(e)
 	}
+	if slowed, why := f.Slowed(f.FaultsOn()); slowed > 0 && r.Longest-slowed <= p.Limit {
+		return "it " + why.Words
+	}
 	if c := longest(sameStage(control, r)); r.Longest-c.Longest <= p.Limit {
 		return fmt.Sprintf("%s sends the probes, and its own kubelet gave it no good answer for %s %s", c.Host, prose.Moment(c.Longest), stageOf(c))
 	}

@@ -126,11 +126,11 @@ func TestCausesOfFailures(t *testing.T) {
 		"refused while the preStop sleep of the only pod that ends lasts": {
 			astray(pods(ht.Healthy(), careful), at+100*ms, at+400*ms, history.Refused), map[string]float64{"unknown": 60},
 		},
-		"refused long before anything happened": {
-			astray(ht.Healthy(), 12*second, 12300*ms, history.Refused), map[string]float64{"unknown": 60},
+		"refused long after anything happened": {
+			astray(ht.Healthy(), 36*second, 36300*ms, history.Refused), map[string]float64{"unknown": 60},
 		},
 		"timed out, and nothing was wrong": {
-			astray(ht.Healthy(), 12*second, 12300*ms, history.TimeoutConnect), map[string]float64{"slow": 60},
+			astray(ht.Healthy(), 36*second, 36300*ms, history.TimeoutConnect), map[string]float64{"slow": 60},
 		},
 		"a watch was blind": {
 			astray(ht.Healthy().Gap("pods", at, at+second), at+100*ms, at+400*ms, history.Refused), map[string]float64{"unknown": 60},
@@ -154,7 +154,7 @@ func TestCausesOfFailures(t *testing.T) {
 		"dropped at SIGTERM":        {cutOff(pods(ht.Healthy(), careful), at+3*second, at+3100*ms), map[string]float64{"cut-at-sigterm": 20}},
 		"kept to the end":           {cutOff(pods(ht.Healthy(), careful), at+10*second, at+10100*ms), map[string]float64{"cut-at-end": 20}},
 		"cut, and nobody knows why": {cutOff(ht.Healthy(), at+3*second, at+3100*ms), map[string]float64{"cut-while-ending": 20}},
-		"cut by a pod that is well": {cutOff(ht.Healthy(), 12*second, 12100*ms), map[string]float64{"cut-while-ready": 20}},
+		"cut by a pod that is well": {cutOff(ht.Healthy(), 15600*ms, 15700*ms), map[string]float64{"cut-while-ready": 20}},
 		"timed out on the way to a dead node": {
 			astray(pods(killed(), careful).DropRequests(func(r history.Request) bool { return r.Node == "w3" && r.Due > killAt }),
 				17*second, 17300*ms, history.TimeoutConnect),
@@ -223,7 +223,7 @@ func TestCausesOfFailures(t *testing.T) {
 			behindAGateway(astray(ht.Healthy(), 25*second, 25300*ms, history.BadStatus), 502), map[string]float64{"empty-upstream": 60},
 		},
 		"a gateway that waits too long, and nothing is wrong": {
-			behindAGateway(astray(ht.Healthy(), 12*second, 12300*ms, history.BadStatus), 504), map[string]float64{"slow": 60},
+			behindAGateway(astray(ht.Healthy(), 15600*ms, 15900*ms, history.BadStatus), 504), map[string]float64{"slow": 60},
 		},
 		// In a real run, this was taken for a late proxy, which would have sent one in thirteen of 250 requests to the pod.
 		"one refused after the ending pod's network is gone, while rules change": {
@@ -245,11 +245,11 @@ func TestCausesOfFailures(t *testing.T) {
 			astray(ended(ht.GoneAt-1500*ms), ht.GoneAt-400*ms, ht.GoneAt-391*ms, history.Refused), map[string]float64{"unknown": 2},
 		},
 		"one refused while nothing changed": {
-			astray(ht.Healthy(), 12*second, 12002*ms, history.Refused), map[string]float64{"unknown": 1},
+			astray(ht.Healthy(), 15600*ms, 15602*ms, history.Refused), map[string]float64{"unknown": 1},
 		},
 		"a wrong answer": {
 			ht.Healthy().EditRequests(func(r *history.Request) {
-				if r.Pod == "backend-3" && r.Due >= 12*second && r.Due < 12030*ms {
+				if r.Pod == "backend-3" && r.Due >= 15600*ms && r.Due < 15630*ms {
 					r.Outcome, r.Status = history.BadStatus, 500
 				}
 			}), map[string]float64{"bad-answer": 2},

@@ -43,6 +43,7 @@ func (p DrainCompletes) Needs() evidence.Needs {
 	return evidence.Needs{
 		Since:           evidence.Undisturbed,
 		MovedByNodeLoss: true,
+		Soon:            true,
 		Parts:           []evidence.Part{evidence.PartEvictions, evidence.PartPods, evidence.PartWorkloads},
 	}
 }

@@ -179,6 +179,10 @@ func (m *outageModel) judge() (want verdict.Outcome, at history.Offset) {
 		if !failed(*r) {
 			continue
 		}
+		if !slices.ContainsFunc(m.deaths, func(d death) bool { return r.Done >= d.from-clockError }) { // nothing was disturbed yet
+			known = false
+			continue
+		}
 		allowed, unsure, mine, other := false, false, false, false
 		for _, s := range all {
 			if r.Done < s.from-clockError || r.Sent >= s.to+2*clockError {

@@ -57,8 +57,8 @@ func TestFailuresEndWithin(t *testing.T) {
 		{"on a lane that is not promised", failVictims(killed(), history.LaneReused, 15600*ms, 27*second), fresh, verdict.Held, 0,
 			"no request failed, although the victims had answered before, through 0 pod terminations and 1 node loss; " +
 				"failures had to end within 3s" + noneMissedOnFresh},
-		{"before the fault", failVictims(killed(), history.LaneFresh, 12*second, 12050*ms), predicted, verdict.Violated, 12020 * ms,
-			"1 request failed outside the predicted time; the first was sent at 12.02s on fresh: timeout-connect, before any fault began"},
+		{"before the fault", failVictims(killed(), history.LaneFresh, 12*second, 12050*ms), predicted, verdict.Unknown, 0,
+			"no verdict: 1 of 1 failure came before anything was disturbed: the system was not well before"},
 		{"more than the victims' share", astray(killed(), 16*second, 17*second, history.Refused), predicted,
 			verdict.Violated, 16 * second,
 			"more than the victims' share failed: 200 of 200 requests (100 %) failed on fresh during the outage of kill one worker; " +

@@ -121,13 +121,13 @@ func (m *loadModel) compare(p invariant.NoFailedRequests, got verdict.Verdict, s
 	want := verdict.Held
 	failures, requests := 0, 0
 	var first history.Offset
-	enough := len(judged) > 0
+	enough, began := len(judged) > 0, ht.InjectingAt
 	for _, lane := range judged {
 		failures += m.count(lane, ht.SteadyAt, ht.DrainedAt, failed)
 		requests += m.count(lane, ht.SteadyAt, ht.DrainedAt, sent)
 		enough = enough && slices.Contains(m.lanes, lane) && m.delivered(lane)
 		for _, r := range m.rows[lane] {
-			if r.Due < ht.DrainedAt && failed(r) && (first == 0 || r.Sent < first) {
+			if r.Due < ht.DrainedAt && failed(r) && r.Done >= began && (first == 0 || r.Sent < first) {
 				first = r.Sent
 			}
 		}
@@ -136,9 +136,9 @@ func (m *loadModel) compare(p invariant.NoFailedRequests, got verdict.Verdict, s
 		enough = enough && m.delivered(history.LaneControl) // where the harness starves, all lanes do
 	}
 	switch {
-	case failures > 0:
+	case first > 0:
 		want = verdict.Violated
-	case !enough:
+	case !enough || failures > 0: // the latter before anything was disturbed
 		want = verdict.Unknown
 	}
 	seen[got.Outcome]++

@@ -52,8 +52,9 @@ func TestNoFailedRequests(t *testing.T) {
 			verdict.Held, 0, "no request failed (0 of 6000 on reused) through 1 pod termination and 0 node losses; " +
 				"95 % upper bound 0.05 % if requests are independent" + noneMissedOnReused},
 		{"before any fault", ht.Healthy().Fail(history.LaneReused, 11*second, 11010*ms, history.Reset), all,
-			verdict.Violated, 11 * second,
-			"2 of 12000 requests failed (0 on fresh, 2 on reused), the first at 11s: reset, backend-3 on w3 (inferred)"},
+			verdict.Unknown, 0, "no verdict: 2 of 2 failures came before anything was disturbed: the system was not well before"},
+		{"before any fault and after it", ht.Healthy().Fail(history.LaneReused, 11*second, 11010*ms, history.Reset).Fail(history.LaneReused, 31*second, 31010*ms, history.Reset), all,
+			verdict.Violated, 31 * second, "2 of 12000 requests failed (0 on fresh, 2 on reused), the first at 31s: reset, backend-2 on w2 (inferred)"},
 		{"after load has ended", ht.Healthy().Request(history.Request{Due: 40*second + 2*ms, Outcome: history.Refused}), all,
 			verdict.Held, 0, "no request failed (0 of 6000 on fresh, 0 of 6000 on reused) through 1 pod termination and " +
 				"0 node losses; 95 % upper bound 0.05 % if requests are independent" + noneMissed},

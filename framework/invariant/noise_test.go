@@ -76,23 +76,24 @@ func TestNoiseIsToldFromDamage(t *testing.T) {
 
 		{"an answer that is late by itself", givenUp(history.Late), verdict.Violated, "20 of 12000 requests failed"},
 		{"without noise it is damage", givenUp(history.TimeoutConnect), verdict.Violated, "20 of 12000 requests failed"},
-		{"no pause makes a server refuse", heard(givenUp(history.Refused), 21100*ms, stood), verdict.Violated, "20 of 12000 requests failed"},
-		{"nor show a wrong certificate", heard(givenUp(history.BadTLS), 21100*ms, stood), verdict.Violated, "20 of 12000 requests failed"},
-		{"nor answer wrongly", heard(givenUp(history.WrongBody), 21100*ms, stood), verdict.Violated, "20 of 12000 requests failed"},
-		{"nor end a connection", heard(givenUp(history.Reset), 21100*ms, stood), verdict.Violated, "20 of 12000 requests failed"},
-		{"damage under noise", heard(givenUp(history.TimeoutConnect), 21100*ms, stood).Fail(history.LaneReused, 20*second, 20010*ms, history.Refused),
-			verdict.Violated, "2 of 12000 requests failed (0 on fresh, 2 on reused), the first at 20s: refused"},
-		{"damage at another time than the noise", heard(givenUp(history.TimeoutConnect), 19900*ms, stood), verdict.Violated, "20 of 12000 requests failed"},
+		{"whatever the server said: it refused", heard(givenUp(history.Refused), 21100*ms, stood), verdict.Unknown, "no verdict: 20 of 20 failures may be the harness's own noise: "},
+		{"it showed a wrong certificate", heard(givenUp(history.BadTLS), 21100*ms, stood), verdict.Unknown, "no verdict: 20 of 20 failures may be the harness's own noise: "},
+		{"it answered wrongly", heard(givenUp(history.WrongBody), 21100*ms, stood), verdict.Unknown, "no verdict: 20 of 20 failures may be the harness's own noise: "},
+		{"it ended a connection", heard(givenUp(history.Reset), 21100*ms, stood), verdict.Unknown, "no verdict: 20 of 20 failures may be the harness's own noise: "},
+		{"damage beside noise", heard(givenUp(history.TimeoutConnect), 21100*ms, stood).Fail(history.LaneReused, 30*second, 30010*ms, history.Refused),
+			verdict.Violated, "2 of 12000 requests failed (0 on fresh, 2 on reused), the first at 30s: refused"},
+		{"damage before noise", heard(givenUp(history.TimeoutConnect), 24*second, stood), verdict.Violated, "20 of 12000 requests failed"},
+		{"damage at another time than the noise", heard(givenUp(history.TimeoutConnect), 18900*ms, stood), verdict.Violated, "20 of 12000 requests failed"},
 		{"noise of another worker", heard(givenUp(history.TimeoutConnect), 21100*ms, history.Noise{Of: "worker-1", Pause: 2 * second}),
-			verdict.Violated, "20 of 12000 requests failed"},
-		{"noise of the harness, which sends nothing", heard(givenUp(history.TimeoutConnect), 21100*ms, history.Noise{Of: harness, Pause: 2 * second}),
-			verdict.Violated, "20 of 12000 requests failed"},
+			verdict.Unknown, "no verdict: 20 of 20 failures may be the harness's own noise: "},
+		{"noise of the harness, on the same machine", heard(givenUp(history.TimeoutConnect), 21100*ms, history.Noise{Of: harness, Pause: 2 * second}),
+			verdict.Unknown, "no verdict: 20 of 20 failures may be the harness's own noise: "},
 		{"a pause that left time for an answer", heard(givenUp(history.TimeoutConnect), 21100*ms, history.Noise{Of: worker, Pause: 850 * ms}),
-			verdict.Violated, "20 of 12000 requests failed"},
+			verdict.Unknown, "no verdict: 20 of 20 failures may be the harness's own noise: "},
 		{"a pause that was over before they were given up", heard(givenUp(history.TimeoutConnect), 20700*ms, history.Noise{Of: worker, Pause: second}),
-			verdict.Violated, "20 of 12000 requests failed"},
+			verdict.Unknown, "no verdict: 20 of 20 failures may be the harness's own noise: "},
 		{"pauses that add up", heard(heard(givenUp(history.TimeoutConnect), 20500*ms, history.Noise{Of: worker, Pause: 450 * ms}),
-			21100*ms, history.Noise{Of: worker, Pause: 500 * ms}), verdict.Violated, "20 of 12000 requests failed"},
+			21100*ms, history.Noise{Of: worker, Pause: 500 * ms}), verdict.Unknown, "no verdict: 20 of 20 failures may be the harness's own noise: "},
 		{"a quota that kept it from running now and then", heard(givenUp(history.TimeoutConnect), 21100*ms, history.Noise{Of: worker, Pause: 90 * ms, Throttled: 900 * ms}),
 			verdict.Violated, "20 of 12000 requests failed"},
 		{"a machine that is given to others all the time, and no late beat", heard(givenUp(history.TimeoutConnect), 21100*ms, history.Noise{Of: worker, Pause: 40 * ms, Steal: 0.5}),
@@ -104,26 +105,26 @@ func TestNoiseIsToldFromDamage(t *testing.T) {
 
 		{"a starved machine lost a node, and requests to it", heard(lostUnasked(givenUp(history.TimeoutConnect)), 16*second,
 			history.Noise{Of: harness, Pause: 3 * second}), verdict.Unknown,
-			"no verdict: 20 of 20 failures may be the harness's own noise: w5 was lost at 20s without a fault, on a machine without enough processor time: " +
-				"harness stood still for 3s within the second before 16s"},
+			"no verdict: 20 of 20 failures may come from a lost node: w5 was lost at 20s without a fault"},
 		{"a starved machine lost a node to which no request led", heard(lostUnasked(givenUp(history.TimeoutConnect).EditEvents(func(e *history.Event) {
 			if e.Pod != nil && e.Pod.Node == "w5" {
 				e.Pod.Node = "w4"
 			}
 		})), 16*second, history.Noise{Of: harness, Pause: 3 * second}), verdict.Violated, "20 of 12000 requests failed"},
-		{"a node that is lost on a machine that is well", lostUnasked(givenUp(history.TimeoutConnect)), verdict.Violated, "20 of 12000 requests failed"},
-		{"a starved machine lost a node, long after it was starved", heard(lostUnasked(givenUp(history.TimeoutConnect)), 10500*ms,
-			history.Noise{Of: harness, Pause: 3 * second}), verdict.Violated, "20 of 12000 requests failed"},
-		{"a starved machine lost a node, and nobody knows who refused", heard(lostUnasked(astray(ht.Healthy(), 12*second, 12100*ms, history.Refused)), 16*second,
+		{"a node that is lost on a machine that is well", lostUnasked(givenUp(history.TimeoutConnect)), verdict.Unknown,
+			"no verdict: 20 of 20 failures may come from a lost node: w5 was lost at 20s without a fault"},
+		{"a node that is simulated, and answers no request", lostUnasked(givenUp(history.TimeoutConnect)).EditEvents(func(e *history.Event) {
+			if e.Node != nil && e.Node.Name == "w5" {
+				e.Node.Labels = map[string]string{"holdfast.dev/role": "simulated"}
+			}
+		}), verdict.Violated, "20 of 12000 requests failed"},
+		{"a node that was lost long after they failed", lostUnasked(astray(ht.Healthy(), 15700*ms, 15800*ms, history.Refused)), verdict.Violated, "20 of 12000 requests failed"},
+		{"a starved machine lost a node, and nobody knows who refused", heard(lostUnasked(astray(ht.Healthy(), 16500*ms, 16600*ms, history.Refused)), 16*second,
 			history.Noise{Of: harness, Pause: 3 * second}), verdict.Unknown, "no verdict: 20 of 20 failures may be the harness's own noise"},
-		{"a starved machine lost a node, and a pod without a preStop sleep refused",
-			heard(lostUnasked(astray(pods(ht.Healthy(), history.Lifecycle{Readiness: true}), 17100*ms, 17200*ms, history.Refused)), 16*second,
-				history.Noise{Of: harness, Pause: 3 * second}), verdict.Violated, "20 of 12000 requests failed"},
 		{"a proxy that is later than any preStop sleep provides for, on a starved machine",
 			heard(lateProxy(), 18*second,
-				history.Noise{Of: harness, Pause: 3 * second}), verdict.Unknown, "no verdict: 20 of 20 failures may be the harness's own noise: " +
-				"the proxies were late, on a machine without enough processor time: harness stood still for 3s within the second before 18s"},
-		{"the same, and the pause was over when the pod was withdrawn", heard(lateProxy(), 17050*ms, history.Noise{Of: harness, Pause: 3 * second}), verdict.Violated,
+				history.Noise{Of: harness, Pause: 3 * second}), verdict.Unknown, "no verdict: 20 of 20 failures may be the harness's own noise: harness stood still for 3s within the second before 18s"},
+		{"the same, and the pause and what follows was over", heard(lateProxy(), 17*second, history.Noise{Of: harness, Pause: 3 * second}), verdict.Violated,
 			"20 of 12000 requests failed"},
 		{"the same on a machine that is well",
 			lateProxy(),
@@ -139,21 +140,10 @@ func TestNoiseIsToldFromDamage(t *testing.T) {
 	}
 }
 
-// A pause before the sending makes a request late. It takes nothing of the time in which it may be answered.
-func TestNoiseBeforeTheSending(t *testing.T) {
-	b := ht.Healthy().Request(history.Request{
-		Lane: history.LaneFresh, Seq: 6000, Due: 12 * second, Sent: 12900 * ms, Done: 13900 * ms, Outcome: history.TimeoutConnect,
-	})
-	v := judge.Check(heard(b, 12900*ms, history.Noise{Of: ht.Worker, Pause: 900 * ms}).Run(), invariant.NoFailedRequests{})
-	if v.Outcome != verdict.Violated {
-		t.Errorf("got %s: %s", v.Outcome, v.Seen)
-	}
-}
-
 // What was not excused is told beside what was.
 func TestDamageUnderNoiseSaysSo(t *testing.T) {
 	run := heard(givenUp(history.TimeoutConnect), 21100*ms, history.Noise{Of: ht.Worker, Pause: second}).
-		Fail(history.LaneReused, 20*second, 20010*ms, history.Refused).Run()
+		Fail(history.LaneReused, 30*second, 30010*ms, history.Refused).Run()
 	v := judge.Check(run, invariant.NoFailedRequests{})
 	const want = "missing evidence: 20 of 22 failures may be the harness's own noise: worker-0 stood still for 1s within the second before 21.1s"
 	if last := v.Evidence[len(v.Evidence)-1]; last != want {
@@ -186,7 +176,7 @@ func TestANodeLostUnaskedMovesPods(t *testing.T) {
 		says    string
 	}{
 		"lost before it, on a starved machine": {heard(lostUnasked(ht.Healthy()), 19*second, noise), apart, verdict.Unknown,
-			"w5 was lost at 20s without a fault, on a machine without enough processor time (harness stood still for 3s within the second before 19s); otherwise the verdict would be Violated: "},
+			"w5 was lost at 20s without a fault (it may be the harness's own noise: harness stood still for 3s within the second before 19s); otherwise the verdict would be Violated: "},
 		"lost while a fault that took another node was applied": {heard(lostUnasked(faultSeenAt(ht.Healthy(), 22*second)), 19*second, noise), apart, verdict.Unknown,
 			"w5 was lost at 20s without a fault"},
 		"lost while a fault that was never seen in effect was applied": {heard(lostUnasked(faultSeenAt(ht.Healthy(), 0)), 19*second, noise), apart,

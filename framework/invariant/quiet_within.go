@@ -96,6 +96,15 @@ func (e *ending) take(sent history.Offset, limit time.Duration) {
 	}
 }
 
+// excuse is why requests that came too late say nothing: the machine was slow for so long after the deletion.
+func (e *ending) excuse(f *evidence.Run, limit time.Duration) evidence.Reason {
+	slowed, why := f.Slowed(e.began, e.began+e.last)
+	if !e.late.OK || e.last-slowed > limit {
+		return evidence.Reason{}
+	}
+	return why
+}
+
 type quietWithin struct {
 	promise QuietWithin
 	facts   *evidence.Run
@@ -121,6 +130,13 @@ func (j *quietWithin) End(missing verdict.Missing) verdict.Verdict {
 	lanes := []history.Lane{j.promise.lane()}
 	q := j.quiet()
 	missing = slices.Concat(missing, j.tally.Delivered(lanes))
+	v := verdict.Verdict{}
+	for _, e := range j.endings {
+		if why := e.excuse(j.facts, j.promise.Limit); !why.None() {
+			missing.Add("the last %s came %s after a deletion, and %s was the limit, but it %s", j.promise.what(), prose.Moment(e.last), j.promise.Limit, why.Words)
+			why.Count(&v, 1)
+		}
+	}
 	if j.astray > 0 {
 		missing.Add("of %s on %s it is unknown which pods were tried", prose.Count(j.astray, "request"), lanes[0])
 	}
@@ -129,7 +145,6 @@ func (j *quietWithin) End(missing verdict.Missing) verdict.Verdict {
 			prose.Count(len(q.endings), "termination"), lanes[0], j.promise.Limit, least)
 	}
 	missing = append(missing, j.toldLate(q)...)
-	v := verdict.Verdict{}
 	j.tally.Numbers(&v, lanes)
 	q.numbers(&v, j.promise.Limit)
 	j.support(&v, q)
@@ -174,7 +189,7 @@ type quiet struct {
 // pod with a late request counts in any case.
 func (j *quietWithin) quiet() (q quiet) {
 	for _, e := range j.endings {
-		if !e.late.OK && (e.before == 0 || j.tally.To-e.began < j.promise.Limit) {
+		if !e.excuse(j.facts, j.promise.Limit).None() || !e.late.OK && (e.before == 0 || j.tally.To-e.began < j.promise.Limit) {
 			continue
 		}
 		q.endings = append(q.endings, e)

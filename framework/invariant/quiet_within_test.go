@@ -8,6 +8,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 	ht "github.com/holdfast-ha/holdfast/framework/history/historytest"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
@@ -179,4 +180,18 @@ func TestQuietWithinOfMany(t *testing.T) {
 		t.Errorf("%q, want %q", v.Evidence, want)
 	}
 	numbers(t, v, map[string]float64{"terminations": 101, "late": 0, "lateShareHigh95": 3.0 / 101, "lastSeconds.p90": 0.89})
+}
+
+// TestALateProxyOnABusyMachine: requests that come too late prove nothing if the machine was busy meanwhile.
+func TestALateProxyOnABusyMachine(t *testing.T) {
+	p := invariant.QuietWithin{Limit: 3 * second, Terminations: 1}
+	late := func() *ht.Builder { return quietIn(history.LaneFresh, 4*second) }
+	if v := judge.Check(late().Run(), p); v.Outcome != verdict.Violated {
+		t.Fatalf("%s: %s", v.Outcome, v.Seen)
+	}
+	v := judge.Check(busy(late(), ht.Worker, 15*second, 24*second, 1).Run(), p)
+	says(t, v, verdict.Unknown, "and 3s was the limit, but it may come from the busy machine: from 15s to 24s")
+	if !(judge.Found{Verdicts: []verdict.Verdict{v}}).Busy() {
+		t.Errorf("the scenario does not run again: %v", v.Numbers)
+	}
 }

@@ -48,6 +48,7 @@ func (p RecoversWithin) Needs() evidence.Needs {
 		Since:           evidence.Undisturbed,
 		Standing:        true,
 		MovedByNodeLoss: true,
+		Soon:            true,
 		Parts:           []evidence.Part{evidence.PartPods, evidence.PartWorkloads, evidence.PartSlices},
 	}
 }
@@ -120,7 +121,7 @@ func (p RecoversWithin) verdict(f *evidence.Run, r recovery, from since, name st
 			missing.Add("%s had not recovered when the record ended, %s after %s: %s", name, prose.Moment(watched), from.words, r.saw)
 			return v.Unknown(missing)
 		}
-		if unsure := f.MayBeInTime(from.at, f.End(), p.Limit); len(unsure) > 0 {
+		if unsure := f.MayBeInTime(&v, from.at, f.End(), p.Limit); len(unsure) > 0 {
 			return v.Unknown(append(missing, unsure...))
 		}
 		v.At = late
@@ -133,7 +134,7 @@ func (p RecoversWithin) verdict(f *evidence.Run, r recovery, from since, name st
 	if took > p.Limit && f.Unseen(late, r.recovered.At) {
 		return v.Unknown(append(missing, f.Late(f.Steady())...))
 	}
-	if unsure := f.MayBeInTime(from.at, r.recovered.At, p.Limit); took > p.Limit && len(unsure) > 0 {
+	if unsure := f.MayBeInTime(&v, from.at, r.recovered.At, p.Limit); took > p.Limit && len(unsure) > 0 {
 		return v.Unknown(append(missing, unsure...))
 	}
 	if took > p.Limit {

@@ -40,6 +40,7 @@ func (p ReplacedWithin) Needs() evidence.Needs {
 		Since:           evidence.Undisturbed,
 		Standing:        true,
 		MovedByNodeLoss: true,
+		Soon:            true,
 		Parts:           []evidence.Part{evidence.PartPods, evidence.PartNodes, evidence.PartWorkloads},
 	}
 }
@@ -75,7 +76,7 @@ func (p ReplacedWithin) verdict(f *evidence.Run, r replacement, key history.Key,
 	if r.hit == 0 || took > p.Limit && f.Unseen(late, decided) {
 		return v.Unknown(missing)
 	}
-	if unsure := f.MayBeInTime(r.seen, decided, p.Limit); took > p.Limit && len(unsure) > 0 {
+	if unsure := f.MayBeInTime(&v, r.seen, decided, p.Limit); took > p.Limit && len(unsure) > 0 {
 		return v.Unknown(append(missing, unsure...))
 	}
 	how := "lost with"

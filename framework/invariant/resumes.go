@@ -84,7 +84,7 @@ func (p Resumes) resumed(f *evidence.Run, v verdict.Verdict, missing verdict.Mis
 			missing.Add("%s had no more when the record ended, %s after the revert began: %s", what, prose.Moment(watched), s.saw)
 			return v.Unknown(append(missing, f.Late(f.Steady())...))
 		}
-		if unsure := f.MayBeInTime(s.undo, f.End(), p.Limit); len(unsure) > 0 {
+		if unsure := f.MayBeInTime(&v, s.undo, f.End(), p.Limit); len(unsure) > 0 {
 			return v.Unknown(append(missing, unsure...))
 		}
 		v.At = s.undo + p.Limit
@@ -98,7 +98,7 @@ func (p Resumes) resumed(f *evidence.Run, v verdict.Verdict, missing verdict.Mis
 		if f.Unseen(s.undo+p.Limit, s.done.At) {
 			return v.Unknown(append(missing, f.Late(f.Steady())...))
 		}
-		if unsure := f.MayBeInTime(s.undo, s.done.At, p.Limit); len(unsure) > 0 {
+		if unsure := f.MayBeInTime(&v, s.undo, s.done.At, p.Limit); len(unsure) > 0 {
 			return v.Unknown(append(missing, unsure...))
 		}
 		v.At = s.undo + p.Limit

@@ -55,14 +55,15 @@ func (p RolloutCompletes) Judge(f *evidence.Run, missing verdict.Missing) verdic
 	all := updatesOf(f, key)
 	for _, u := range all {
 		slowest = max(slowest, u.done.At-u.began)
-		switch why := f.WhyBusy(u.watch.Since(), u.ended); {
+		slowed, why := f.Slowed(u.watch.Since(), u.ended)
+		switch {
 		case u.done.OK:
 			missing = append(missing, u.replaced(f, key)...)
 		case u.reason == rollout.Reason{}:
 			missing.Add("%s: %s", u.words(key), u.saw)
-		case !why.None():
-			v.Measure(evidence.BusyNumber, 1)
-			missing.Add("%s, on a busy machine (%s): %s", u.words(key), why.Words, u.reason.Words)
+		case 2*slowed > u.ended-u.watch.Since():
+			why.Count(&v, 1)
+			missing.Add("%s, and most of the time it %s: %s", u.words(key), why.Words, u.reason.Words)
 		case f.Blind(u.ended):
 			missing.Add("%s, and a watch had a gap then: %s", u.words(key), u.reason.Words)
 		default:

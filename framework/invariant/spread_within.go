@@ -47,6 +47,7 @@ func (p SpreadWithin) Needs() evidence.Needs {
 	return evidence.Needs{
 		Watches:         evidence.Ordered,
 		MovedByNodeLoss: true,
+		Soon:            true,
 		Parts:           []evidence.Part{evidence.PartPods, evidence.PartNodes, evidence.PartWorkloads},
 	}
 }
@@ -137,7 +138,7 @@ func (p SpreadWithin) verdict(f *evidence.Run, v verdict.Verdict, missing verdic
 			missing.Add("the spread of %s was not restored when the record ended, %s after %s: %s", name, prose.Moment(watched), from.words, r.last)
 			return v.Unknown(missing)
 		}
-		if unsure := f.MayBeInTime(seen, f.End(), p.Limit); len(unsure) > 0 {
+		if unsure := f.MayBeInTime(&v, seen, f.End(), p.Limit); len(unsure) > 0 {
 			return v.Unknown(append(missing, unsure...))
 		}
 		v.At = deadline
@@ -151,7 +152,7 @@ func (p SpreadWithin) verdict(f *evidence.Run, v verdict.Verdict, missing verdic
 		if f.Unseen(deadline, r.good.At) {
 			return v.Unknown(append(missing, "when the spread was restored is unknown: a watch had a gap"))
 		}
-		if unsure := f.MayBeInTime(seen, r.good.At, p.Limit); len(unsure) > 0 {
+		if unsure := f.MayBeInTime(&v, seen, r.good.At, p.Limit); len(unsure) > 0 {
 			return v.Unknown(append(missing, unsure...))
 		}
 		v.At = deadline

@@ -26,15 +26,23 @@ type laneWaits struct {
 }
 
 // answerTimes are the durations of answers from when their requests were sent, and from when they were due. calm are the former without
-// those that the machine explains, which was busy all the while.
-type answerTimes struct{ sent, due, calm stats.Durations }
+// those that came while the machine was saturated.
+type answerTimes struct {
+	sent, due, calm stats.Durations
+	first, last     history.Offset // of the answers that are not calm
+}
 
 func (t *answerTimes) add(r *history.Request, calm bool) {
 	t.sent.Add(r.Done - r.Sent)
 	t.due.Add(r.Done - r.Due)
 	if calm {
 		t.calm.Add(r.Done - r.Sent)
+		return
 	}
+	if t.last == 0 {
+		t.first = r.Sent
+	}
+	t.last = max(t.last, r.Done)
 }
 
 // slowest is the longest time of an answer whose request was due in a slot.

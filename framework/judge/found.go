@@ -29,14 +29,17 @@ func FoundBy(run history.Run, verdicts []verdict.Verdict) Found {
 	return found
 }
 
-// Busy reports whether a promise or the mutant is Unknown, and the busy machine of all nodes explains some of what was seen.
+// Busy reports whether a promise or the mutant is Unknown, and a saturated machine explains some of what was seen. It does not if the tested
+// application saturated the machine: a second run that is Held would hide that.
 func (f Found) Busy() bool {
+	judged := f.Verdicts
 	if f.Caught != nil {
-		return f.Caught.Outcome == verdict.Unknown && f.Caught.Numbers[evidence.BusyNumber] > 0
+		judged = []verdict.Verdict{*f.Caught}
 	}
-	return slices.ContainsFunc(f.Verdicts, func(v verdict.Verdict) bool {
-		return v.Outcome == verdict.Unknown && v.Numbers[evidence.BusyNumber] > 0
-	})
+	unknown := func(number string) bool {
+		return slices.ContainsFunc(judged, func(v verdict.Verdict) bool { return v.Outcome == verdict.Unknown && v.Numbers[number] > 0 })
+	}
+	return unknown(evidence.BusyNumber) && !unknown(evidence.OwnNumber)
 }
 
 // Sum is the outcome of the verdicts, and the sentence that decided it. For a mutant, Held means that it was caught, or that it may

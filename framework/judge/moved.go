@@ -9,8 +9,8 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// moved turns a violation into Unknown if a node with a pod of the workload was lost without a fault, on a machine that lacked
-// processor time: the loss may have moved the pods.
+// moved turns a violation into Unknown if a node with a pod of the workload was lost without a fault: the loss may have moved the pods. What a
+// lost node does to a placement is known, and so it matters only there if the machine was saturated.
 func moved(f *evidence.Run, p invariant.Invariant, v verdict.Verdict) verdict.Verdict {
 	if v.Outcome != verdict.Violated || !p.Needs().MovedByNodeLoss {
 		return v
@@ -19,13 +19,11 @@ func moved(f *evidence.Run, p invariant.Invariant, v verdict.Verdict) verdict.Ve
 	if to == 0 {
 		to = f.End()
 	}
-	loss := f.UnexplainedLoss("", f.Begin(), to, f.HadWorkloadPod)
+	loss, why := f.Moved(to, p.Needs().Soon)
 	if loss == nil {
 		return v
 	}
-	if loss.Starved.Busy {
-		v.Measure(evidence.BusyNumber, 1)
-	}
-	return v.Unknown(verdict.Missing{fmt.Sprintf("%s was lost at %s without a fault, on a machine without enough processor time (%s); otherwise the verdict would be Violated: %s",
-		loss.Name, prose.Moment(loss.At), loss.Starved.Words, v.Seen)})
+	v.Measure(evidence.BusyNumber, 1)
+	return v.Unknown(verdict.Missing{fmt.Sprintf("%s was lost at %s without a fault%s; otherwise the verdict would be Violated: %s",
+		loss.Name, prose.Moment(loss.At), why, v.Seen)})
 }

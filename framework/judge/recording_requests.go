@@ -247,7 +247,7 @@ func numbers(all []judged) map[string]float64 {
 // counted are the figures that count something, by the beginnings of their names.
 var counted = []string{
 	"requests", "failed", "cause", "podTerminations", "podRestarts", "nodeLosses", "podAdditions", "accepted", "refused", "bindings", "unsent.",
-	"victimAnswers.", "excused", "maskedByGateway", evidence.BusyNumber,
+	"victimAnswers.", "excused", "maskedByGateway", evidence.BusyNumber, evidence.OwnNumber,
 }
 
 func counts(name string) bool {

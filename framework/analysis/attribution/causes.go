@@ -185,8 +185,7 @@ type Attribution struct {
 // PodOn is a pod and its node; empty: unknown.
 type PodOn struct{ Pod, Node string }
 
-// OfSystem reports whether the failure is attributed to the system under test. Noise explains few of such
-// failures: see failures.Excused. The origin of any other failure is unknown.
+// OfSystem reports whether the failure is attributed to the system under test. The origin of any other failure is unknown.
 func (a Attribution) OfSystem() bool { return a.Cause.OfSystem() && a.Confidence != ConfidenceNone }
 
 // Blames reports whether a failure with an unknown target is attributed to certain pods or nodes.

@@ -28,11 +28,10 @@ type FailureGroup struct {
 	pod      string
 	node     string // as the request names it; empty if it names none
 	inferred bool
-	kept     bool  // See OnKept
-	Noisy    bool  // a pause of the load worker explains the time-out
-	Busy     bool  // a busy machine explains the time-out
-	Since    bool  // sent after the first fault began
-	Lasted   uint8 // the number of further seconds that the request lasted into
+	kept     bool            // See OnKept
+	Since    bool            // sent after the first fault began
+	Why      evidence.Reason // why the failures say nothing of the system under test
+	Lasted   uint8           // the number of further seconds that the request lasted into
 }
 
 // FailureGroups groups failed requests by what determines their cause. Memory does not grow with the number of requests.
@@ -76,8 +75,7 @@ func (s *FailureGroups) Add(a SimilarFailures) {
 	r, facts := &a.First, s.Timelines.facts
 	kind := FailureGroup{
 		step: int64(r.Sent / s.step), Lane: r.Lane, Outcome: r.Outcome, status: r.Status, retried: r.GatewayTries > 1,
-		pod: r.Pod, node: r.Node, inferred: r.Inferred, kept: OnKept(r), Noisy: facts.Noise.Explains(r),
-		Busy:   evidence.Slow(r.Outcome) && facts.Busy(r.Sent, r.Done),
+		pod: r.Pod, node: r.Node, inferred: r.Inferred, kept: OnKept(r), Why: facts.Excuse(r),
 		Since:  s.since.OK && r.Sent >= s.since.At,
 		Lasted: uint8(min(max(r.Done/evidence.LoadWindow-r.Sent/evidence.LoadWindow, 0), math.MaxUint8)),
 	}

@@ -225,8 +225,3 @@ func (f *Run) backEarly(name string, from, to history.Offset) history.Moment {
 	}
 	return history.Moment{}
 }
-
-// TookNodes says whether a fault had taken nodes by a moment.
-func (f *Run) TookNodes(at history.Offset) bool {
-	return slices.ContainsFunc(f.Faults, func(fault stages.FaultLife) bool { return len(fault.Nodes) > 0 && fault.Injecting.At <= at })
-}

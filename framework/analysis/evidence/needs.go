@@ -17,8 +17,9 @@ type Needs struct {
 	// to be gone.
 	Standing bool
 	// MovedByNodeLoss says that the promise is about where pods are, or how soon they are somewhere again, which a lost node changes. A
-	// violation is Unknown if a node with a pod of the workload was lost without a fault, on a machine that starved.
-	MovedByNodeLoss bool
+	// violation is Unknown if a node with a pod of the workload was lost without a fault, on a machine that was saturated. Soon says that it is
+	// about how soon something is over: then any such loss keeps it from being broken.
+	MovedByNodeLoss, Soon bool
 	// Requests are all that were planned, in every second, by workers whose clocks were compared with the run's.
 	Requests bool
 	// Parts are kinds of events without which there is nothing to judge.

@@ -3,6 +3,7 @@ package evidence
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/history/stages"
@@ -10,70 +11,82 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/prose"
 )
 
-// Unasked is a node that was lost without a fault, while the machine lacked processor time.
-type Unasked struct {
+// restless is how much longer than the node controller's grace period before a loss the kubelet may have been kept from renewing its lease.
+const restless = 5 * time.Second
+
+// unasked is a node that was lost without a fault.
+type unasked struct {
 	timeline.NodeLoss
-	Starved Reason         // why the machine lacked it
-	since   history.Offset // from when on the loss explains failures
+	since history.Offset // from when on it may have been gone
+	why   Reason         // the machine was saturated before; None: it was not
 }
 
-// Why is the reason that the loss gives for what failed.
-func (u *Unasked) Why() Reason {
-	why := u.Starved
-	why.Words = fmt.Sprintf("%s was lost at %s without a fault, on a machine without enough processor time: %s", u.Name, prose.Moment(u.At), why.Words)
-	return why
-}
-
-// unaskedLoss is a loss as an unasked one; not ok: a fault took the node, or may have, or the machine had enough processor time.
-func (f *Run) unaskedLoss(loss timeline.NodeLoss) (u Unasked, ok bool) {
-	grace := f.Record.Header.Cluster.Timings.NodeMonitorGrace
-	u = Unasked{NodeLoss: loss, since: loss.At - grace}
-	if grace > 0 {
-		u.Starved = f.WhyBusy(u.since, loss.At)
-	}
-	if e := f.WorstPause(u.since-restless, loss.At); e != nil {
-		u.since -= restless
-		if !u.Starved.Busy {
-			u.Starved.Words = DescribeNoise(e)
+// addLosses finds the nodes that were lost although no fault had taken them: the cluster failed, and not the workload. Such a loss explains what
+// happens from when the node may have been gone until it is back. In a recording, where a loss is what is judged, it must have been the machine's.
+func (f *Run) addLosses() {
+	var found []saturation
+	for _, loss := range f.Timeline().NodeLosses(f.Begin(), f.End()) {
+		since := loss.At - f.Record.Header.Cluster.Timings.NodeMonitorGrace
+		why := f.Saturation(since-restless, loss.At)
+		if f.asked(loss) || f.Record.Header.Recorded != nil && why.None() {
+			continue
+		}
+		f.Noise.unasked = append(f.Noise.unasked, unasked{loss, since, why})
+		if f.hadPod(&loss) {
+			found = append(found, saturation{from: since, to: back(&loss), Reason: Reason{
+				Words: fmt.Sprintf("may come from a lost node: %s was lost at %s without a fault", loss.Name, prose.Moment(loss.At)), Again: true,
+			}})
 		}
 	}
-	return u, !u.Starved.None() && !f.asked(loss)
+	f.Noise.saturated = append(f.Noise.saturated, found...)
 }
 
-// UnexplainedLoss finds an unasked loss of a node that was not back by from. Name empty means any node; like restricts the losses. It is nil
-// if no node was lost so.
-func (f *Run) UnexplainedLoss(name string, from, to history.Offset, like func(*timeline.NodeLoss) bool) *Unasked {
+// back is when a lost node was usable again.
+func back(loss *timeline.NodeLoss) history.Offset {
+	if loss.Back.OK {
+		return loss.Back.At + PropagationSlack
+	}
+	return Never
+}
+
+// Moved finds a node with a pod of a workload that was lost until a moment without a fault, so that the pods may have had to move; nil: none
+// was. Unless any counts, the machine must have been saturated, which is why, in parentheses.
+func (f *Run) Moved(until history.Offset, anyLoss bool) (loss *timeline.NodeLoss, why string) {
 	for i := range f.Noise.unasked {
-		loss := &f.Noise.unasked[i]
-		back := Never
-		if loss.Back.OK {
-			back = loss.Back.At + PropagationSlack
+		u := &f.Noise.unasked[i]
+		if u.since > until || !anyLoss && u.why.None() || !f.hadWorkloadPod(&u.NodeLoss) {
+			continue
 		}
-		if (name == "" || loss.Name == name) && to >= loss.since && from <= back && like(&loss.NodeLoss) {
-			return loss
+		if !u.why.None() {
+			why = " (it " + u.why.Words + ")"
 		}
+		return &u.NodeLoss, why
 	}
-	return nil
+	return nil, ""
 }
 
-// HadPod says whether any pod of the scenario, load workers included, was on a node when it was lost. No request led to a node
-// without one.
-func (f *Run) HadPod(loss *timeline.NodeLoss) bool {
-	is, known := f.Noise.inhabited[loss]
-	if !known {
-		for _, pod := range f.Record.StateAt(loss.At).Pods {
-			is = is || pod.Node == loss.Name && !pod.Ended()
-		}
-		f.Noise.inhabited[loss] = is
+// A simulated node has this label. Its pods answer no request.
+const (
+	roleLabel = "holdfast.dev/role"
+	simulated = "simulated"
+)
+
+// hadPod says whether any pod of the scenario, load workers included, was on a node when it was lost. No request led to a node without one.
+func (f *Run) hadPod(loss *timeline.NodeLoss) bool {
+	state := f.Record.StateAt(loss.At)
+	if state.Nodes[loss.Name].Labels[roleLabel] == simulated {
+		return false
 	}
-	return is
+	for _, pod := range state.Pods {
+		if pod.Node == loss.Name && !pod.Ended() {
+			return true
+		}
+	}
+	return false
 }
 
-// AnyLoss is for UnexplainedLoss: it accepts each loss.
-func AnyLoss(*timeline.NodeLoss) bool { return true }
-
-// HadWorkloadPod says whether a pod of a workload was on a node when it was lost.
-func (f *Run) HadWorkloadPod(loss *timeline.NodeLoss) bool {
+// hadWorkloadPod says whether a pod of a workload was on a node when it was lost.
+func (f *Run) hadWorkloadPod(loss *timeline.NodeLoss) bool {
 	state := f.Record.StateAt(loss.At)
 	for _, pod := range state.Pods {
 		if pod.Node != loss.Name || pod.Ended() {

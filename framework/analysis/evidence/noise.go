@@ -7,43 +7,20 @@ import (
 	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/history/timeline"
 	"github.com/holdfast-ha/holdfast/framework/prose"
-	"github.com/holdfast-ha/holdfast/framework/stats"
 )
-
-const (
-	// Standstill is how long a part of the harness must have been paused to explain a failure at that moment. In runs that held, beside
-	// compilers that used both cores, load workers were paused for at most 176 ms. A request times out after a second without a
-	// connection, or three without an answer.
-	Standstill = 250 * time.Millisecond
-	// stolen is the share of processor time that the hypervisor must have taken to count as noise.
-	stolen = 0.25
-	// lateBeat is the pause that must accompany stolen time. On a machine that always loses a share of its time, everything runs, only
-	// slower.
-	lateBeat = 100 * time.Millisecond
-	// restless is how much longer than the node controller's grace period before a loss the kubelet may have been kept from renewing
-	// its lease.
-	restless = 5 * time.Second
-)
-
-// loud says whether a sample of noise can explain a failure. Pressure on the processors (PSI) in one sample cannot: on two cores some task
-// waits in nine seconds of ten, in runs in which nothing is late. Busy says when it can.
-func loud(n *history.Noise) bool {
-	return n.Pause >= Standstill || n.Throttled >= Standstill || n.Steal >= stolen && n.Pause >= lateBeat
-}
 
 // noise is what the parts of the harness recorded about themselves.
 type noise struct {
-	Of      map[string][]history.Event // samples that can explain a failure, in order, by the part that took them
-	unasked []Unasked
-	// inhabited caches which of the lost nodes had pods.
-	inhabited map[*timeline.NodeLoss]bool
-	Took      map[history.Lane]*stats.Durations // how long good answers took before the first fault
-	Watches   time.Duration                     // the largest delay of the watches; zero in a record without echoes
-	pauses    []history.Event                   // of the harness, in order
-	waits     map[string][]history.Event        // samples of the machine that all nodes share, in order, by the load worker that took them
-	echoes    []history.Event                   // the harness's own changes that the watch delivered
+	Of        map[string][]history.Event // samples of parts that did not run for a while, or that their quota stopped, in order, by the part
+	Watches   time.Duration              // the largest delay of the watches; zero in a record without echoes
+	samples   map[string][]history.Event // all of them
+	quotas    bool                       // the quotas above the nodes were read
+	saturated []saturation
+	reach     []history.Offset // for each of saturated, until when it or an earlier one lasts
+	unasked   []unasked
+	pauses    []history.Event // of the harness, in order
+	echoes    []history.Event // the harness's own changes that the watch delivered
 }
 
 // Lateness is how much later than it happened the record may show a change: twice the largest measured delay, because the delay is
@@ -57,16 +34,14 @@ func (n *noise) Lateness() history.Offset {
 
 // hear reads the noise from the record. A delay of the watches beyond WatchSkew counts as a gap.
 func (f *Run) hear() {
-	f.Noise.Of, f.Noise.Took = make(map[string][]history.Event), make(map[history.Lane]*stats.Durations)
-	f.Noise.inhabited, f.Noise.waits = make(map[*timeline.NodeLoss]bool), make(map[string][]history.Event)
+	f.Noise.Of, f.Noise.samples = make(map[string][]history.Event), make(map[string][]history.Event)
 	for _, e := range f.Record.Events {
-		if e.Noise != nil {
+		if n := e.Noise; n != nil {
 			f.pause(e)
-			if e.Noise.CPU > 0 && e.Noise.Of != history.NoiseHarness && f.Record.Header.Cluster.OneMachine() {
-				f.Noise.waits[e.Noise.Of] = append(f.Noise.waits[e.Noise.Of], e)
-			}
-			if loud(e.Noise) {
-				f.Noise.Of[e.Noise.Of] = append(f.Noise.Of[e.Noise.Of], e)
+			f.Noise.samples[n.Of] = append(f.Noise.samples[n.Of], e)
+			f.Noise.quotas = f.Noise.quotas || n.Groups != nil && n.Groups.Unknown == ""
+			if n.Pause >= Standstill || n.Throttled >= Standstill || n.Steal >= stolen && n.Pause >= lateBeat {
+				f.Noise.Of[n.Of] = append(f.Noise.Of[n.Of], e)
 			}
 		}
 		if e.Echo == nil || e.Echo.Error != "" {
@@ -81,11 +56,7 @@ func (f *Run) hear() {
 			}})
 		}
 	}
-	for _, loss := range f.Timeline().NodeLosses(f.Begin(), f.End()) {
-		if u, ok := f.unaskedLoss(loss); ok {
-			f.Noise.unasked = append(f.Noise.unasked, u)
-		}
-	}
+	f.saturate()
 }
 
 // onTheWay says whether an echo was late although no watch fell behind: the API server was slow to accept the change, or the watch

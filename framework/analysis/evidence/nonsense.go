@@ -37,6 +37,8 @@ func oddTimes(e history.Event) string {
 		return "it is before the beginning"
 	case e.Noise != nil && (before(e.Noise.Since) || e.Noise.Pause < 0 || e.Noise.Throttled < 0 || e.Noise.Steal < 0 || e.Noise.CPU < 0 || e.Noise.Used < 0):
 		return "a sample of noise ends before it begins, or is negative"
+	case e.Noise != nil && e.Noise.Groups != nil && e.Noise.Groups.Quota != nil && (e.Noise.Groups.Quota.Held < 0 || e.Noise.Groups.Quota.Used < 0):
+		return "a quota held something back for a negative time"
 	case e.Echo != nil && (before(e.Echo.Sent) || e.Echo.Taken < 0):
 		return "a change was seen before it was made"
 	case e.Gap != nil && before(e.Gap.Since):

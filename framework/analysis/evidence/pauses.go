@@ -57,11 +57,16 @@ func (f *Run) LateBy(at history.Offset) time.Duration {
 	return late
 }
 
-// MayBeInTime reports that a change, recorded at told, may have been within the limit of a stage after all. Nothing: it was too late,
-// whenever the two really happened.
-func (f *Run) MayBeInTime(stage, told history.Offset, limit time.Duration) (d verdict.Missing) {
+// MayBeInTime reports that a change, recorded at told, may have been within the limit of a stage after all, or would have been if the machine
+// had not been slow meanwhile, which v counts. Nothing: it was too late, whenever the two really happened.
+func (f *Run) MayBeInTime(v *verdict.Verdict, stage, told history.Offset, limit time.Duration) (d verdict.Missing) {
 	early, late := f.paused(stage), f.LateBy(told)
-	if took := told - stage; took-early-late <= limit {
+	slowed, why := f.Slowed(stage, told)
+	switch took := told - stage; {
+	case slowed > 0 && took-slowed <= limit:
+		d.Add("it took %s by the record, and %s was the limit, but the machine was slow for %s of it: it %s", prose.Moment(took), limit, prose.Moment(slowed), why.Words)
+		why.Count(v, 1)
+	case took-early-late <= limit:
 		d.Add("it took %s by the record, and %s was the limit, but the harness may have recorded the start %s early and the end %s late",
 			prose.Moment(took), limit, prose.Moment(early), prose.Moment(late))
 	}

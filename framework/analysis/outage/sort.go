@@ -1,7 +1,6 @@
 package outage
 
 import (
-	"cmp"
 	"slices"
 	"time"
 
@@ -48,14 +47,15 @@ func (x *Sorter) Sort() *SortedFailures {
 	l.Groups.Each(func(kind attribution.FailureGroup, at history.Offset, all attribution.SimilarFailures, a attribution.Attribution) {
 		for _, like := range x.apart(all, kind, a) {
 			o, to, why := x.outageOf(&like.First), s.Inside, evidence.Reason{}
+			excuse := failures.Excuse(kind, at, a, l.Noisy)
 			switch is := o.standing(&like.First, kind, a); {
 			case like.First.Done >= x.Unclear: // allowed for all that is known; Doubts has the rest
 			case is == disallowed:
-				to, why = s.Outside, failures.Excuse(f, kind, at, a, l.Noisy)
+				to, why = s.Outside, excuse
 			case is == another:
-				to, why = s.Innocent, failures.Excuse(f, kind, at, a, l.Noisy)
+				to, why = s.Innocent, excuse
 			case o.strays(f, kind, at):
-				to, why = s.Stray, cmp.Or(failures.Excuse(f, kind, at, a, l.Noisy), failures.ExcuseProxies(f, at, o.victims(f)))
+				to, why = s.Stray, excuse
 			default:
 				o.ends(&like.Last)
 				switch is {
@@ -68,7 +68,7 @@ func (x *Sorter) Sort() *SortedFailures {
 					hidden += like.N
 				}
 				if !kind.Known() {
-					s.mayBeNoise(o, like, failures.ExcuseUnknown(f, kind, at, l.Noisy), true)
+					s.mayBeNoise(o, like, failures.Excuse(kind, at, attribution.Attribution{}, l.Noisy), true)
 				}
 			}
 			if why.None() {

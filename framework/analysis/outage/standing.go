@@ -83,13 +83,3 @@ func (o *Outage) strays(f *evidence.Run, kind attribution.FailureGroup, at histo
 	}
 	return ever
 }
-
-// victims returns the victims that were endpoints of the service at any time.
-func (o *Outage) victims(f *evidence.Run) (list []attribution.PodOn) {
-	for _, l := range attribution.TimelinesOf(f).Sorted(o.service) {
-		if p := (attribution.PodOn{Pod: l.Name, Node: l.Node}); o.hit(p) {
-			list = append(list, p)
-		}
-	}
-	return list
-}

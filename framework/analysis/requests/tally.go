@@ -47,7 +47,6 @@ type LaneTally struct {
 	retried   uint64          // of the sent ones, those that the gateway tried more than once
 	InFlight  []uint64        // requests in flight during each fault
 	lag       stats.Durations // time from due to sent
-	took      stats.Durations // time of good answers before the first fault
 	sends     sends
 	atEdge    uint64 // failed so near to the beginning or the end of the load that clocks do not tell whether they count
 }
@@ -147,9 +146,6 @@ func (t *Stats) count(lane *LaneTally, r *history.Request, unsent bool) {
 		return
 	}
 	phase.sent++
-	if loaded[which] == history.Steady && r.Outcome == history.OK {
-		lane.took.Add(r.Done - r.Sent)
-	}
 	lane.requests++
 	lane.lag.Add(r.Sent - r.Due)
 	t.victims.take(r)
@@ -215,7 +211,6 @@ func (t *Stats) lane(name history.Lane) *LaneTally {
 		InFlight: make([]uint64, len(t.facts.Faults)), sends: t.Watch.empty(),
 	}
 	t.lanes = append(t.lanes, l)
-	t.facts.Noise.Took[name] = &l.took
 	return l
 }
 
