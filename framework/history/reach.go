@@ -47,11 +47,4 @@ type Reach struct {
 const FailuresApart = 5 * time.Second
 
 // Reaches lists all recorded Reach events, in order.
-func (r Run) Reaches() (all []Reach) {
-	for _, e := range r.Events {
-		if e.Reach != nil {
-			all = append(all, *e.Reach)
-		}
-	}
-	return all
-}
+func (r Run) Reaches() []Reach { return all(r, func(e Event) *Reach { return e.Reach }) }

@@ -203,3 +203,13 @@ func (r Run) Troubles() []Event {
 	}
 	return troubles
 }
+
+// all are the payloads of one kind, in order.
+func all[T any](r Run, of func(Event) *T) (list []T) {
+	for _, e := range r.Events {
+		if payload := of(e); payload != nil {
+			list = append(list, *payload)
+		}
+	}
+	return list
+}

@@ -34,11 +34,4 @@ func (w APIWarning) API() string {
 }
 
 // Warnings lists the API server's warnings, in order.
-func (r Run) Warnings() (all []APIWarning) {
-	for _, e := range r.Events {
-		if e.Warning != nil {
-			all = append(all, *e.Warning)
-		}
-	}
-	return all
-}
+func (r Run) Warnings() []APIWarning { return all(r, func(e Event) *APIWarning { return e.Warning }) }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/cpu"
 	"github.com/holdfast-ha/holdfast/framework/prose"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
@@ -143,7 +144,7 @@ func (f *Run) addBusy(samples []history.Event) {
 			return average(samples, from, to, waited) >= l.waited && average(samples, from, to, used) >= l.used
 		}) {
 			ran := average(samples, at[0], at[1], used)
-			f.addSlow(at, func(g *history.Groups, n *history.Noise) float64 { return n.Used * float64(g.Processors) },
+			f.addSlow(at, func(g *cpu.Groups, n *history.Noise) float64 { return n.Used * float64(g.Processors) },
 				fmt.Sprintf("may come from the busy machine: from %s to %s, a task waited for a processor of the machine that all nodes share %s of the time, and %s of its processor time was used",
 					prose.Moment(at[0]), prose.Moment(at[1]), prose.Percent(average(samples, at[0], at[1], waited)), prose.Percent(ran)))
 		}
@@ -160,7 +161,7 @@ func (f *Run) addQuotas(samples []history.Event) {
 		return float64(q.Held) / float64(q.Held+max(0, q.Used))
 	}
 	for _, at := range windows(samples, heldFor, func(from, to history.Offset) bool { return average(samples, from, to, held) >= heldBack }) {
-		f.addSlow(at, func(g *history.Groups, n *history.Noise) float64 {
+		f.addSlow(at, func(g *cpu.Groups, n *history.Noise) float64 {
 			if g.Quota == nil {
 				return 0
 			}
@@ -202,7 +203,7 @@ func (f *Run) addPauses(samples []history.Event) {
 
 // addSlow adds a time in which the machine was slow. Total is what was used of it, in processors, to compare with the application; nil: it
 // is not known.
-func (f *Run) addSlow(at [2]history.Offset, total func(*history.Groups, *history.Noise) float64, words string) {
+func (f *Run) addSlow(at [2]history.Offset, total func(*cpu.Groups, *history.Noise) float64, words string) {
 	why := Reason{Words: words, Again: true}
 	if total != nil {
 		if self := f.selfMade(at[0], at[1], total); self != "" {

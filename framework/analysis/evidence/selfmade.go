@@ -6,11 +6,12 @@ import (
 	"slices"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/cpu"
 	"github.com/holdfast-ha/holdfast/framework/prose"
 )
 
 // selfMade says how much the tested workloads used, if it was most of what was used; empty: it was not, or is not known.
-func (f *Run) selfMade(from, to history.Offset, total func(*history.Groups, *history.Noise) float64) string {
+func (f *Run) selfMade(from, to history.Offset, total func(*cpu.Groups, *history.Noise) float64) string {
 	tested := Memoize(f, testedKey{}, f.tested)
 	var all, theirs, passed, processors float64
 	names := make(map[string]bool)
