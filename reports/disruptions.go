@@ -14,7 +14,7 @@ func (s *Scenario) countAffected(run history.Run) {
 		from, to := f.Began(), f.Ended(s.End)
 		f.NodeLosses, f.PodRestarts = len(seen.NodeLosses(from, to)), restarts(run.Events, owned, from, to)
 		for _, end := range seen.Terminations(from, to) {
-			if owned.workload(end.Namespace, end.Labels) != "" {
+			if owned.workload(end.Last()) != "" {
 				f.PodTerminations++
 			}
 		}
@@ -26,7 +26,7 @@ func restarts(events []history.Event, owned *owners, from, to history.Offset) (n
 	before := make(map[string]int) // by UID
 	for i := range events {
 		e := &events[i]
-		if e.Pod == nil || e.Pod.Ended() || owned.workload(e.Pod.Namespace, e.Pod.Labels) == "" {
+		if e.Pod == nil || e.Pod.Ended() || owned.workload(e.Pod) == "" {
 			continue // a restarted kubelet adds a restart to a pod that it had evicted
 		}
 		if more := e.Pod.Restarts - before[e.Pod.UID]; more > 0 && e.T >= from && e.T < to {

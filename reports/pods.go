@@ -46,7 +46,7 @@ type owners struct {
 func newOwners(events []history.Event) *owners {
 	o := &owners{templates: make(map[string][]string)}
 	for i := range events {
-		if w := events[i].Workload; w != nil && len(w.Selector) > 0 {
+		if w := events[i].Workload; w != nil {
 			o.workloads = append(o.workloads, *w)
 		}
 	}
@@ -54,7 +54,7 @@ func newOwners(events []history.Event) *owners {
 }
 
 func (o *owners) of(pod *history.Pod) (workload string, generation int) {
-	if workload = o.workload(pod.Namespace, pod.Labels); workload == "" {
+	if workload = o.workload(pod); workload == "" {
 		return "", 0
 	}
 	hash := pod.Labels[templateLabel]
@@ -65,9 +65,9 @@ func (o *owners) of(pod *history.Pod) (workload string, generation int) {
 	return workload, generation
 }
 
-func (o *owners) workload(namespace string, labels map[string]string) string {
+func (o *owners) workload(pod *history.Pod) string {
 	for i := range o.workloads {
-		if w := &o.workloads[i]; w.Namespace == namespace && history.Selects(w.Selector, labels) {
+		if w := &o.workloads[i]; w.Owns(pod) {
 			return w.Name
 		}
 	}

@@ -2,6 +2,7 @@ package certify
 
 import (
 	"path/filepath"
+	"regexp"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
@@ -25,7 +26,7 @@ func deprecations(before, after string) []certificate.Deprecation {
 			if !known {
 				i = len(all)
 				index[w.Text] = i
-				all = append(all, certificate.Deprecation{Object: w.Object, API: w.API(), Message: w.Text})
+				all = append(all, certificate.Deprecation{Object: w.Object, API: apiOf(w.Text), Message: w.Text})
 			}
 			side.mark(&all[i])
 		}
@@ -42,10 +43,32 @@ func warnings(dir string) (found []history.APIWarning) {
 	for _, record := range records {
 		run, _ := history.Open(filepath.Join(dir, filepath.FromSlash(record)))
 		for _, w := range run.Warnings() {
-			if w.Deprecation() {
+			if isDeprecation(w.Text) {
 				found = append(found, w)
 			}
 		}
 	}
 	return found
+}
+
+// Texts about API versions: "policy/v1beta1 PodDisruptionBudget is deprecated in v1.21+, unavailable in v1.25+; use ...".
+// Texts about fields and annotations: "...: deprecated since v1.30; use ...", "...: non-functional in v1.27+; use ...",
+// "... is deprecated and may ...".
+//
+// Source: k8s.io/apiserver/pkg/endpoints/deprecation, and warnings.go below k8s.io/kubernetes/pkg/api
+var deprecation = regexp.MustCompile(`\b(deprecated|non-functional)\b`)
+
+// isDeprecation reports whether a warning is about something deprecated or non-functional. API servers also warn about other
+// things, such as duplicate names or violations of a Pod Security level.
+func isDeprecation(text string) bool { return deprecation.MatchString(text) }
+
+// ofVersion captures the deprecated API version.
+var ofVersion = regexp.MustCompile(`^(\S+) \S+ is deprecated in v\d`)
+
+// apiOf is the deprecated API version, such as policy/v1beta1; empty if the warning is not about an API version.
+func apiOf(text string) string {
+	if found := ofVersion.FindStringSubmatch(text); found != nil {
+		return found[1]
+	}
+	return ""
 }

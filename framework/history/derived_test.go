@@ -112,7 +112,7 @@ func TestStateAt(t *testing.T) {
 	run := historytest.Healthy().Run()
 	workload := historytest.BackendWorkload(0, 0)
 	ready := func(at history.Offset) (names []string) {
-		for _, p := range run.StateAt(at).ReadyPods(historytest.Namespace, workload.Selector) {
+		for _, p := range run.StateAt(at).ReadyPods(workload.Pods()) {
 			names = append(names, p.Name)
 		}
 		return names
@@ -124,7 +124,7 @@ func TestStateAt(t *testing.T) {
 	same(t, append(before[1:], "backend-7"), ready(historytest.ReplacedAt))
 
 	at := run.StateAt(historytest.EvictedAt)
-	if n := len(at.PodsOf(historytest.Namespace, nil)); n != 7 || len(at.PodsOf("other", nil)) != 0 {
+	if n := len(at.PodsOf(history.Selected(historytest.Namespace, nil))); n != 7 || len(at.PodsOf(history.Selected("other", nil))) != 0 {
 		t.Errorf("%d pods, want those that start and those that stop too", n)
 	}
 	key := history.Key{Namespace: historytest.Namespace, Name: historytest.Deployment}

@@ -1,6 +1,9 @@
 package history
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+)
 
 // Owner is the controller of a pod, as the pod's ownerReferences name it: kind and name, such as "ReplicaSet/web-5d4f9". Labels do not say
 // whose a pod is: a Job's pods, or those of another Deployment, may have the labels that a workload selects. Empty in older records.
@@ -38,6 +41,25 @@ func (w Workload) Owns(p *Pod) bool {
 		return len(w.Selector) > 0 && Selects(w.Selector, p.Labels)
 	}
 	return p.Owner.Top(p.Labels) == OwnerOf(w.Kind(), w.Name)
+}
+
+// Choice is a choice of pods.
+type Choice struct {
+	key string // of equal choices only
+	Has func(*Pod) bool
+}
+
+// Selected chooses the pods of a namespace that match a selector, as a budget does, whoever owns them.
+func Selected(namespace string, selector map[string]string) Choice {
+	return Choice{
+		key: fmt.Sprintf("%s %q", namespace, selector), // a map is written in the order of its keys
+		Has: func(p *Pod) bool { return p.Namespace == namespace && Selects(selector, p.Labels) },
+	}
+}
+
+// Pods chooses the pods that the workload owns.
+func (w Workload) Pods() Choice {
+	return Choice{key: fmt.Sprintf("%s/%s/%s %q", w.Namespace, w.Kind(), w.Name, w.Selector), Has: w.Owns}
 }
 
 // Kind is the workload's kind, as the API spells it.

@@ -2,7 +2,6 @@ package history
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"github.com/holdfast-ha/holdfast/framework/history/chosen"
@@ -13,7 +12,7 @@ import (
 //
 //	state := history.NewState()
 //	for _, e := range run.Events {
-//		if e.Eviction != nil { ... state.ReadyPods(selector) ... }
+//		if e.Eviction != nil { ... state.ReadyPods(workload.Pods()) ... }
 //		state.Apply(e)
 //	}
 //
@@ -34,10 +33,10 @@ type State struct {
 // Changes is how often the things have changed that a judgement of a workload depends on. While it stays the same, so does the judgement.
 type Changes struct{ Pods, Nodes, Workloads, Slices, Budgets int }
 
-// Changes counts the changes of the pods that match a selector, and of all nodes, workloads, EndpointSlices and budgets.
-func (s *State) Changes(namespace string, selector map[string]string) Changes {
+// Changes counts the changes of some pods, and of all nodes, workloads, EndpointSlices and budgets.
+func (s *State) Changes(of Choice) Changes {
 	c := s.changes
-	c.Pods = s.podsOf(namespace, selector).Changes()
+	c.Pods = s.podsOf(of).Changes()
 	return c
 }
 
@@ -118,18 +117,15 @@ func Selects(selector, labels map[string]string) bool {
 	return true
 }
 
-// PodsOf returns the pods of a namespace that match a selector, sorted by name. The first call for a selector looks at all pods, and later
-// ones at those that match: promises ask after each event, and a large cluster has more of both than their product allows.
-func (s *State) PodsOf(namespace string, selector map[string]string) []Pod {
-	return s.podsOf(namespace, selector).List()
-}
+// PodsOf returns the pods of a choice, sorted by name. The first call for a choice looks at all pods, and later ones at those that match:
+// promises ask after each event, and a large cluster has more of both than their product allows.
+func (s *State) PodsOf(of Choice) []Pod { return s.podsOf(of).List() }
 
-func (s *State) podsOf(namespace string, selector map[string]string) *chosen.Set[Pod] {
-	key := fmt.Sprintf("%s %q", namespace, selector) // a map is written in the order of its keys
+func (s *State) podsOf(of Choice) *chosen.Set[Pod] {
+	key := of.key
 	c := s.chosen[key]
 	if c == nil {
-		matches := func(p Pod) bool { return p.Namespace == namespace && Selects(selector, p.Labels) }
-		c = chosen.New(matches, func(a, b Pod) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.UID, b.UID)) })
+		c = chosen.New(func(p Pod) bool { return of.Has(&p) }, func(a, b Pod) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.UID, b.UID)) })
 		for uid, p := range s.Pods {
 			c.Take(uid, p, false)
 		}
@@ -139,6 +135,6 @@ func (s *State) podsOf(namespace string, selector map[string]string) *chosen.Set
 }
 
 // ReadyPods returns the pods of PodsOf that are ready and not being deleted.
-func (s *State) ReadyPods(namespace string, selector map[string]string) []Pod {
-	return slices.DeleteFunc(s.PodsOf(namespace, selector), func(p Pod) bool { return !p.Ready || p.Deleting })
+func (s *State) ReadyPods(of Choice) []Pod {
+	return slices.DeleteFunc(s.PodsOf(of), func(p Pod) bool { return !p.Ready || p.Deleting })
 }

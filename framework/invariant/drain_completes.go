@@ -108,7 +108,7 @@ func (r *drained) follow(f *evidence.Run, key history.Key, fault stages.FaultLif
 		a := e.Answer
 		i := slices.IndexFunc(pods, func(l *timeline.Pod) bool {
 			return a.Namespace == key.Namespace && l.Namespace == key.Namespace && l.Name == a.Pod &&
-				slices.Contains(fault.Nodes, l.Node) && history.Selects(w.Selector, l.Labels)
+				slices.Contains(fault.Nodes, l.Node) && w.Owns(l.Last())
 		})
 		switch {
 		case i < 0: // a pod of another workload

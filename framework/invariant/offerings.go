@@ -29,9 +29,9 @@ func servicesOf(f *evidence.Run, key history.Key) (list offerings) {
 	}
 	theirs := make(map[string]bool)
 	names := make(map[string]bool)
-	selectors := selectorsOf(f.Record, key)
+	workloads := slices.DeleteFunc(f.Workloads(), func(w history.Workload) bool { return w.Namespace != key.Namespace || w.Name != key.Name })
 	for _, p := range f.Timeline().Pods {
-		if p.Namespace != key.Namespace || !slices.ContainsFunc(selectors, func(labels map[string]string) bool { return history.Selects(labels, p.Labels) }) {
+		if !slices.ContainsFunc(workloads, func(w history.Workload) bool { return w.Owns(p.Last()) }) {
 			continue
 		}
 		theirs[p.Name] = true
@@ -45,22 +45,10 @@ func servicesOf(f *evidence.Run, key history.Key) (list offerings) {
 	return list
 }
 
-// selectorsOf are the selectors that a workload ever had.
-func selectorsOf(run history.Run, key history.Key) (list []map[string]string) {
-	for _, e := range run.Events {
-		w := e.Workload
-		if w != nil && w.Namespace == key.Namespace && w.Name == key.Name && len(w.Selector) > 0 &&
-			!slices.ContainsFunc(list, func(had map[string]string) bool { return maps.Equal(had, w.Selector) }) {
-			list = append(list, w.Selector)
-		}
-	}
-	return list
-}
-
 // remember keeps what the Services of a recording offer before anything is disturbed.
 func (list offerings) remember(s *history.State, key history.Key) {
 	w := s.Workloads[key]
-	ready := s.ReadyPods(w.Namespace, w.Selector)
+	ready := s.ReadyPods(w.Pods())
 	for _, o := range list {
 		if o.theirs != nil {
 			o.some = len(o.now(s, key))

@@ -123,7 +123,7 @@ func chosenBy(run history.Run, keys []history.Key) func(history.Pod) bool {
 	}
 	return func(p history.Pod) bool {
 		return slices.ContainsFunc(workloads, func(w history.Workload) bool {
-			return w.Namespace == p.Namespace && history.Selects(w.Selector, p.Labels)
+			return w.Owns(&p)
 		})
 	}
 }

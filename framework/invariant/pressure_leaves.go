@@ -112,7 +112,7 @@ func followPressure(f *evidence.Run, key history.Key) (s squeeze) {
 			return
 		}
 		w := state.Workloads[key]
-		for _, pod := range state.PodsOf(w.Namespace, w.Selector) {
+		for _, pod := range state.PodsOf(w.Pods()) {
 			if !pod.Ended() || pod.Disruption != kubeletReason || known[pod.UID] {
 				continue
 			}
@@ -122,7 +122,7 @@ func followPressure(f *evidence.Run, key history.Key) (s squeeze) {
 		if len(s.evicted) == 0 {
 			return
 		}
-		if ready := len(state.ReadyPods(w.Namespace, w.Selector)); s.at == 0 || ready < s.least {
+		if ready := len(state.ReadyPods(w.Pods())); s.at == 0 || ready < s.least {
 			s.least, s.at, s.blind = ready, at, f.Blind(at)
 		}
 	})

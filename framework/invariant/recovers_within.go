@@ -166,7 +166,7 @@ func followRecovery(f *evidence.Run, key history.Key) (r recovery) {
 			return
 		}
 		w := s.Workloads[key]
-		if now := s.Changes(w.Namespace, w.Selector); saw == "" || now != last { // most events are about other workloads
+		if now := s.Changes(w.Pods()); saw == "" || now != last { // most events are about other workloads
 			last = now
 			if at < began {
 				services.remember(s, key)
@@ -189,7 +189,7 @@ func followRecovery(f *evidence.Run, key history.Key) (r recovery) {
 func recoveredNow(s *history.State, key history.Key, services offerings) (done bool, saw string) {
 	w, done := evidence.Settled(s, key)
 	ready := make(map[string]bool)
-	for _, p := range s.ReadyPods(w.Namespace, w.Selector) {
+	for _, p := range s.ReadyPods(w.Pods()) {
 		ready[p.Name] = true
 	}
 	endpoints := 0

@@ -52,11 +52,35 @@ func TestRecoversWithin(t *testing.T) {
 			"no verdict: the record has no Deployment other"},
 		{"no fault", ht.Healthy().DropEvents(func(e history.Event) bool { return e.Fault != nil }), within(second), verdict.Unknown, 0,
 			"no verdict: no fault was injected"},
+		{"a Job's pod with the workload's labels", owned().Pod(32*second, jobsPod()), within(5 * second), verdict.Held, 0,
+			"backend had recovered 0s after the last revert began at 30s: " + good},
+		{"such a pod in an older record", ht.Healthy().Pod(32*second, ht.ReadyPod("backend-job", "w3", history.Added)), within(5 * second), verdict.Violated, 35 * second,
+			"backend had not recovered 10s after the last revert began at 30s: 7 of 6 replicas ready, 7 pods, 6 ready endpoints"},
+		{"a Job's pod in place of the workload's", owned().DropEvents(func(e history.Event) bool {
+			return e.Pod != nil && e.Pod.Name == ht.Replacement && e.T >= ht.ReplacedAt
+		}).Pod(ht.ReplacedAt, jobsPod()), within(5 * second), verdict.Violated, 35 * second,
+			"backend had not recovered 10s after the last revert began at 30s: 5 of 6 replicas ready, 6 pods, 6 ready endpoints"},
 		{"a failed pod that is kept for its logs", ht.Healthy().Pod(32*second, history.Pod{
 			Change: history.Added, Name: "backend-8", UID: "uid-8", Node: "w1", Phase: "Failed",
 			Labels: ht.ReadyPod("backend-8", "w1", history.Added).Labels,
 		}), within(5 * second), verdict.Held, 0, "backend had recovered 0s after the last revert began at 30s: " + good},
 	})
+}
+
+// owned is a record that says who made each pod.
+func owned() *ht.Builder {
+	return ht.Healthy().EditEvents(func(e *history.Event) {
+		if e.Pod != nil {
+			e.Pod.Owner = history.OwnerOf("ReplicaSet", ht.Deployment+"-"+e.Pod.Labels[ht.RevisionLabel])
+		}
+	})
+}
+
+// jobsPod has every label that the workload selects.
+func jobsPod() history.Pod {
+	pod := ht.ReadyPod("backend-job", "w3", history.Added)
+	pod.Owner = history.OwnerOf("Job", "backup")
+	return pod
 }
 
 // TestRecoversWithinFromTheFault: what a fault takes is gone long before its undo begins. A workload that comes back in that

@@ -155,7 +155,7 @@ func updatesOf(f *evidence.Run, key history.Key) (all []update) {
 			continue
 		}
 		u := &all[len(all)-1]
-		if now := s.Changes(w.Namespace, w.Selector); u.note(e, key) || now != last { // most events are about others
+		if now := s.Changes(w.Pods()); u.note(e, key) || now != last { // most events are about others
 			last = now
 			u.see(e.T, w, evidence.LivePods(s, w))
 		}

@@ -38,7 +38,7 @@ func followScaleOut(f *evidence.Run, key history.Key) scaleOut {
 		if !exists || !known || at >= out.to {
 			return
 		}
-		now := s.ReadyPods(w.Namespace, w.Selector)
+		now := s.ReadyPods(w.Pods())
 		came := false
 		for _, pod := range now {
 			if _, seen := first[pod.UID]; !seen {

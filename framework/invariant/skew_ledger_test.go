@@ -167,7 +167,7 @@ func (s *stepped) settleAs() {
 	s.later() // what is wanted from then on says nothing of what went before
 	state := s.Run().StateAt(s.at)
 	n := 0
-	for _, p := range state.PodsOf(ht.Namespace, map[string]string{"app.kubernetes.io/name": ht.Deployment}) {
+	for _, p := range state.PodsOf(history.Selected(ht.Namespace, map[string]string{"app.kubernetes.io/name": ht.Deployment})) {
 		switch {
 		case p.Deleting:
 			p.Change = history.Deleted

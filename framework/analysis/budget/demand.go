@@ -47,9 +47,10 @@ type Demand struct {
 	Key      history.Key
 	Words    string // "budget backend"
 	Selector map[string]string
-	points   []demandPoint // in order
-	Broken   string        // why it cannot be judged; empty: it can be
-	own      bool          // the promise's own, not a budget's
+	points   []demandPoint    // in order
+	Broken   string           // why it cannot be judged; empty: it can be
+	own      bool             // the promise's own, not a budget's
+	workload history.Workload // whose pods an own demand is about
 
 	seen *history.Changes // when it was computed last; nil: never
 
@@ -92,6 +93,14 @@ func Demands(run history.Run, only func(history.Key) bool) []*Demand {
 	return all
 }
 
+// Chosen chooses the pods that the demand is about: those that a budget selects, or, of a promise, those that its workload owns.
+func (d *Demand) Chosen() history.Choice {
+	if d.own {
+		return d.workload.Pods()
+	}
+	return history.Selected(d.Key.Namespace, d.Selector)
+}
+
 func (d *Demand) follow(at history.Offset, s *history.State, b history.Budget) {
 	switch {
 	case b.SelectsBy != "":
@@ -102,7 +111,7 @@ func (d *Demand) follow(at history.Offset, s *history.State, b history.Budget) {
 		return
 	}
 	d.Selector = b.Selector
-	now := s.Changes(b.Namespace, b.Selector)
+	now := s.Changes(history.Selected(b.Namespace, b.Selector))
 	if d.seen != nil && *d.seen == now { // most events are about other workloads
 		return
 	}
@@ -146,10 +155,10 @@ func expectedPods(s *history.State, b history.Budget) (expected int, unclear str
 			may[key] = w
 		}
 	}
-	for _, pod := range s.PodsOf(b.Namespace, b.Selector) {
+	for _, pod := range s.PodsOf(history.Selected(b.Namespace, b.Selector)) {
 		for key, w := range may {
-			if history.Selects(w.Selector, pod.Labels) {
-				if w.SelectsBy != "" {
+			if w.Owns(&pod) {
+				if w.SelectsBy != "" && pod.Owner == "" {
 					return 0, key.Name + ", which may own its pods, selects them by more than plain labels: " + w.SelectsBy
 				}
 				owners[key] = w.Replicas

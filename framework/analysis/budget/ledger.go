@@ -59,7 +59,7 @@ func (l *Ledger) DemandOf(run history.Run, workload string, atLeast int) verdict
 	own := &Demand{Key: key, Words: "the promise", own: true}
 	for _, e := range run.Events {
 		if w := e.Workload; w != nil && w.Namespace == key.Namespace && w.Name == key.Name && own.Selector == nil {
-			own.Selector = w.Selector
+			own.Selector, own.workload = w.Selector, *w
 			own.points = []demandPoint{{at: e.T, desired: atLeast, allowed: 1, words: fmt.Sprintf("at least %d of %s", atLeast, key.Name)}}
 		}
 	}
@@ -103,7 +103,7 @@ func (l *Ledger) refuseSeveral(a Asked) {
 	}
 	var names []string
 	for _, d := range l.Demands {
-		if d.Key.Namespace == pod.Namespace && history.Selects(d.Selector, pod.Labels) {
+		if d.Chosen().Has(pod.Last()) {
 			names = append(names, d.Words)
 		}
 	}
@@ -135,7 +135,7 @@ func (l *Ledger) accept(a Asked) {
 	}
 	counted := false
 	for _, d := range l.Demands {
-		if d.Key.Namespace != pod.Namespace || len(d.Selector) == 0 || !history.Selects(d.Selector, pod.Labels) {
+		if len(d.Selector) == 0 || !d.Chosen().Has(pod.Last()) {
 			continue
 		}
 		if !counted {
@@ -210,7 +210,7 @@ func (l *Ledger) left(a Asked, d *Demand) (r remaining) {
 	gone, ok := leaves(a.pod)
 	ok = ok && gone.At >= from && gone.At <= to
 	for _, p := range l.Pods {
-		if p.Namespace != a.pod.Namespace || p == a.pod || !history.Selects(d.Selector, p.Labels) {
+		if p == a.pod || !d.Chosen().Has(p.Last()) {
 			continue
 		}
 		var healthy evidence.Presence

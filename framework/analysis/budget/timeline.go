@@ -37,7 +37,7 @@ func (l *Ledger) Timeline(v *verdict.Verdict) {
 			return
 		}
 		for i, d := range l.Demands {
-			healthy, demanded := len(s.ReadyPods(d.Key.Namespace, d.Selector)), d.at(at, at).desired
+			healthy, demanded := len(s.ReadyPods(d.Chosen())), d.at(at, at).desired
 			status, there := s.Budgets[d.Key]
 			open(&spans[i].below, at, healthy < demanded, func() { finish(&spans[i].below, at, 0, &below) })
 			differs := there && demanded >= 0 && (!status.Observed || status.CurrentHealthy != healthy || status.DesiredHealthy != demanded)
@@ -95,7 +95,7 @@ func (l *Ledger) departures(v *verdict.Verdict) {
 // covers reports whether one of the demands applies to a pod.
 func (l *Ledger) covers(p history.Pod) bool {
 	for _, d := range l.Demands {
-		if d.Key.Namespace == p.Namespace && len(d.Selector) > 0 && history.Selects(d.Selector, p.Labels) {
+		if len(d.Selector) > 0 && d.Chosen().Has(&p) {
 			return true
 		}
 	}

@@ -33,16 +33,16 @@ func (f *Run) Disruptions() (n Disruptions) {
 	if _, ok := f.Phases[history.Disturbed]; !ok {
 		return n
 	}
-	workloads := f.Selectors()
+	workloads := f.Workloads()
 	for _, end := range f.Timeline().Terminations(0, Never) {
-		if owned(workloads, end.Namespace, end.Labels) && f.took(end.Name, end.Node, end.EndBegan()) {
+		if owned(workloads, end.Last()) && f.took(end.Name, end.Node, end.EndBegan()) {
 			n.Terminations++
 		}
 	}
 	restarts, cpu := make(map[string]int), make(map[string]string) // by UID
 	for _, e := range f.Record.Events {
 		p := e.Pod
-		if p == nil || p.Ended() || !owned(workloads, p.Namespace, p.Labels) {
+		if p == nil || p.Ended() || !owned(workloads, p) {
 			continue // a kubelet that restarts adds one restart to a pod that it has evicted
 		}
 		hit := f.took(p.Name, p.Node, e.T)
@@ -113,12 +113,12 @@ func (f *Run) stepped(fault *stages.FaultLife, node string) bool {
 
 // additions counts the pods that a fault which ends none created while it was applied, for example by scaling up. If a pod terminated
 // in the meantime, a new pod may only replace it. The harness itself may have asked for pods that come after the fault was seen.
-func (f *Run) additions(workloads []Selector) (n int) {
+func (f *Run) additions(workloads []history.Workload) (n int) {
 	known := make(map[string]bool) // by UID
 	came := make([]int, len(f.Faults))
 	for _, e := range f.Record.Events {
 		p := e.Pod
-		if p == nil || known[p.UID] || p.Change == history.Deleted || !owned(workloads, p.Namespace, p.Labels) {
+		if p == nil || known[p.UID] || p.Change == history.Deleted || !owned(workloads, p) {
 			continue
 		}
 		known[p.UID] = true
@@ -130,7 +130,7 @@ func (f *Run) additions(workloads []Selector) (n int) {
 	}
 	for i, fault := range f.Faults {
 		if came[i] == 0 || slices.ContainsFunc(f.Timeline().Terminations(fault.Injecting.At, fault.Seen.At), func(end *timeline.Pod) bool {
-			return owned(workloads, end.Namespace, end.Labels)
+			return owned(workloads, end.Last())
 		}) {
 			continue
 		}
@@ -139,33 +139,25 @@ func (f *Run) additions(workloads []Selector) (n int) {
 	return n
 }
 
-// Selector is a workload's selector of pods.
-type Selector struct {
-	namespace string
-	labels    map[string]string
-}
-
-// Owns reports whether the selector selects a pod of that namespace with those labels.
-func (s Selector) Owns(namespace string, labels map[string]string) bool {
-	return s.namespace == namespace && history.Selects(s.labels, labels)
-}
-
-// Selectors are those of all workloads in the record.
-func (f *Run) Selectors() (list []Selector) {
+// Workloads are all workloads in the record, one that had several selectors once for each.
+func (f *Run) Workloads() (list []history.Workload) {
 	for _, e := range f.Record.Events {
-		if e.Workload == nil || len(e.Workload.Selector) == 0 {
+		w := e.Workload
+		if w == nil {
 			continue
 		}
-		s := Selector{e.Workload.Namespace, e.Workload.Selector}
-		if !slices.ContainsFunc(list, func(had Selector) bool { return had.namespace == s.namespace && maps.Equal(had.labels, s.labels) }) {
-			list = append(list, s)
+		same := func(had history.Workload) bool {
+			return had.Namespace == w.Namespace && had.Name == w.Name && had.StatefulSet == w.StatefulSet && maps.Equal(had.Selector, w.Selector)
+		}
+		if !slices.ContainsFunc(list, same) {
+			list = append(list, *w)
 		}
 	}
 	return list
 }
 
-func owned(workloads []Selector, namespace string, labels map[string]string) bool {
-	return slices.ContainsFunc(workloads, func(s Selector) bool { return s.Owns(namespace, labels) })
+func owned(workloads []history.Workload, p *history.Pod) bool {
+	return slices.ContainsFunc(workloads, func(w history.Workload) bool { return w.Owns(p) })
 }
 
 // Refusals counts the evictions that budgets refused while the run was disturbed.

@@ -93,7 +93,7 @@ func (f *Run) hadWorkloadPod(loss *timeline.NodeLoss) bool {
 			continue
 		}
 		for _, w := range state.Workloads {
-			if w.Namespace == pod.Namespace && history.Selects(w.Selector, pod.Labels) {
+			if w.Owns(&pod) {
 				return true
 			}
 		}

@@ -73,7 +73,7 @@ func UnclearSelectors(run history.Run, keys ...history.Key) (d verdict.Missing) 
 
 // LivePods are the pods of a workload that have not ended. The objects of failed and succeeded pods may stay.
 func LivePods(s *history.State, w history.Workload) []history.Pod {
-	return slices.DeleteFunc(s.PodsOf(w.Namespace, w.Selector), history.Pod.Ended)
+	return slices.DeleteFunc(s.PodsOf(w.Pods()), history.Pod.Ended)
 }
 
 // allReady says whether all pods are bound, ready and not terminating.

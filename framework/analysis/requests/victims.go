@@ -64,14 +64,14 @@ func JustBefore(sent, at history.Offset, window time.Duration) bool {
 
 func newVictims(f *evidence.Run) *victims {
 	s := &victims{byName: make(map[string]*answering), fronts: f.Record.Fronts(), own: f.Record.Services(), clock: f.ClockError()}
-	workloads := f.Selectors()
+	workloads := f.Workloads()
 	for _, e := range f.Record.Events {
 		if e.Pod == nil || s.byName[e.Pod.Name] != nil {
 			continue
 		}
 		known := &answering{}
 		for i, w := range workloads {
-			if w.Owns(e.Pod.Namespace, e.Pod.Labels) {
+			if w.Owns(e.Pod) {
 				known.workloads = append(known.workloads, i)
 			}
 		}

@@ -144,7 +144,7 @@ func (l *SkewLedger) surplus(at history.Offset, key history.Key) (wanted int, mo
 	}
 	left := 0
 	w := l.State.Workloads[key]
-	for _, p := range l.State.PodsOf(w.Namespace, w.Selector) {
+	for _, p := range l.State.PodsOf(w.Pods()) {
 		if !p.Deleting && !p.Ended() {
 			left++
 		}

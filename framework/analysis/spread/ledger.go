@@ -44,7 +44,7 @@ type SkewLedger struct {
 	changes  []*SkewChange
 
 	State     *history.State
-	selectors map[history.Key]map[string]string
+	workloads map[history.Key]history.Workload
 	deleted   map[history.Key]bool // pods that a controller deleted, according to its Events
 	revisions map[history.Key][]revisionSeen
 	replicas  map[history.Key][]replicasSeen
@@ -82,7 +82,7 @@ func FollowSkew(f *evidence.Run, topology string, keys ...history.Key) *SkewLedg
 func NewSkewLedger(f *evidence.Run, topology string, keys []history.Key) *SkewLedger {
 	l := &SkewLedger{
 		facts: f, keys: keys, topology: topology, placer: NewPlacer(topology), State: history.NewState(), lost: make(map[string]bool), known: make(map[string]bool),
-		deleted: controllersDeleted(f.Record), selectors: make(map[history.Key]map[string]string), revisions: make(map[history.Key][]revisionSeen), replicas: make(map[history.Key][]replicasSeen),
+		deleted: controllersDeleted(f.Record), workloads: make(map[history.Key]history.Workload), revisions: make(map[history.Key][]revisionSeen), replicas: make(map[history.Key][]replicasSeen),
 	}
 	if f.Objects == nil {
 		f.Objects = inOneOrder(f.Record.Events) // once for all workloads and topologies
@@ -125,9 +125,7 @@ func (l *SkewLedger) survey(events []history.Event) {
 		if w := e.Workload; w != nil {
 			if key := (history.Key{Namespace: w.Namespace, Name: w.Name}); slices.Contains(l.keys, key) {
 				l.replicas[key] = append(l.replicas[key], replicasSeen{e.T, w.Replicas})
-				if len(w.Selector) > 0 {
-					l.selectors[key] = w.Selector
-				}
+				l.workloads[key] = *w
 			}
 		}
 	}
@@ -145,7 +143,7 @@ func (l *SkewLedger) survey(events []history.Event) {
 // Of returns the workload that owns a pod.
 func (l *SkewLedger) Of(p history.Pod) (history.Key, bool) {
 	for _, key := range l.keys {
-		if of := l.selectors[key]; key.Namespace == p.Namespace && len(of) > 0 && history.Selects(of, p.Labels) {
+		if w := l.workloads[key]; w.Owns(&p) {
 			return key, true
 		}
 	}
@@ -158,7 +156,7 @@ func (l *SkewLedger) owns(p *history.Pod) bool {
 		return false
 	}
 	for _, key := range l.keys {
-		if w := l.State.Workloads[key]; w.Namespace == p.Namespace && len(w.Selector) > 0 && history.Selects(w.Selector, p.Labels) {
+		if w := l.State.Workloads[key]; w.Owns(p) {
 			return true
 		}
 	}
@@ -249,7 +247,7 @@ func (l *SkewLedger) measure() int {
 			continue
 		}
 		together.NodeSelector = w.NodeSelector
-		for _, p := range l.State.PodsOf(w.Namespace, w.Selector) {
+		for _, p := range l.State.PodsOf(w.Pods()) {
 			if stays(p) {
 				pods = append(pods, p)
 			}

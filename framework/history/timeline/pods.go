@@ -58,6 +58,9 @@ type Pod struct {
 // Downtime is a time in which a container was restarted, both ends included.
 type Downtime struct{ From, To history.Offset }
 
+// Last is the last report of the pod.
+func (p *Pod) Last() *history.Pod { return p.Reports[len(p.Reports)-1].Value }
+
 // Seen is when the pod was first reported.
 func (p *Pod) Seen() history.Offset { return p.Reports[0].At }
 
