@@ -46,10 +46,10 @@ func TestRemediesTakeAwayTheCauseThatWasSeen(t *testing.T) {
 		"a cause that two rules take away": {
 			[]history.Finding{sleep, grace}, broken(requests, map[string]float64{"cause.cut-at-sigterm": 2}), []string{"no-prestop: ", "short-grace-period: "},
 		},
-		"a server that was killed":   {[]history.Finding{sleep, grace}, broken(requests, map[string]float64{"cause.killed": 2}), []string{"short-grace-period: "}},
+		"a server that was killed":       {[]history.Finding{sleep, grace}, broken(requests, map[string]float64{"cause.killed": 2}), []string{"short-grace-period: "}},
 		"a pod that only has the labels": {[]history.Finding{sleep}, broken(requests, map[string]float64{"cause.foreign-pod": 2}), []string{"let the Service select a label that only"}},
-		"no hook is too long":        {[]history.Finding{sleep}, broken(requests, map[string]float64{"cause.cut-at-end": 2}), []string{"no-prestop: "}},
-		"a Service that offers pods": {[]history.Finding{sleep, field}, broken(requests, map[string]float64{"cause.offered-unready": 2}), []string{"offers-unready-pods: "}},
+		"no hook is too long":            {[]history.Finding{sleep}, broken(requests, map[string]float64{"cause.cut-at-end": 2}), []string{"no-prestop: "}},
+		"a Service that offers pods":     {[]history.Finding{sleep, field}, broken(requests, map[string]float64{"cause.offered-unready": 2}), []string{"offers-unready-pods: "}},
 		"pods that ask what all share": {
 			[]history.Finding{sleep, second}, broken(requests, map[string]float64{"cause.outage-unready": 9}),
 			[]string{"let the readiness probe ask only what belongs to its own pod", "single-replica: no endpoint was left"},

@@ -168,14 +168,16 @@ func (s *Timelines) known(kind FailureGroup, l *PodTimeline, at history.Offset) 
 		a.Phase = t.phase
 	}
 	services := s.servicesOf(kind.Lane)
+	ending := bad && t.ending()
+	cutOff := ending && cut(kind.Outcome)
 	switch {
 	case s.foreign(l, services) && t.cause != CauseNodeLost:
 		a.Cause, a.Story = CauseForeignPod, foreignStory(l)
-	case answeredWrongly(kind.Outcome) && kind.Outcome != history.Stall && !(bad && t.ending() && cut(kind.Outcome)):
-		a.Cause = s.wrongAnswer(l, bad && t.ending(), at)
+	case answeredWrongly(kind.Outcome) && kind.Outcome != history.Stall && !cutOff:
+		a.Cause = s.wrongAnswer(l, ending, at)
 	case bad && t.cause == CauseNodeLost && kind.inferred:
 		a.Cause = CauseNodeLostConnection
-	case bad && t.ending() && cut(kind.Outcome):
+	case cutOff:
 		a.Cause = l.cutBy(at)
 	case bad:
 		a.Cause = s.finer(t.cause, l, services, at)

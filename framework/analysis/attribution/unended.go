@@ -95,7 +95,7 @@ func (s *Timelines) beganWith(services []string, at history.Offset) string {
 	var when history.Offset
 	for _, service := range services {
 		for _, l := range s.Sorted(service) {
-			end := history.Offset(evidence.Never)
+			end := evidence.Never
 			for _, m := range []history.Moment{l.Ended, l.Gone} {
 				if m.OK {
 					end = min(end, m.At)

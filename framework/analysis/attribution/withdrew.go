@@ -56,7 +56,7 @@ func (s *Timelines) unready(services []string, at history.Offset) (list []troubl
 
 // sharedStory is since when the pods of some Services are unready, and which pod of others had gone before.
 func (s *Timelines) sharedStory(services []string, list []trouble, at history.Offset) string {
-	since := history.Offset(evidence.Never)
+	since := evidence.Never
 	for _, t := range list {
 		since = min(since, t.pod.unreadySince(at))
 	}
