@@ -185,7 +185,7 @@ func look(ctx context.Context, client kubernetes.Interface, o Options) (*coordin
 }
 
 // Lost is closed when another process has taken the cluster, or may take it, because the Lease could not be written for as long as Silence while no fault
-// was in force. Err then says which.
+// was in force, in a cluster of holdfast's own. Err then says which.
 func (h *Hold) Lost() <-chan struct{} {
 	if h == nil {
 		return nil

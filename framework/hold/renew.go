@@ -11,7 +11,8 @@ import (
 )
 
 // keep renews the Lease until ctx ends, or the cluster is lost: another process has taken the Lease, or it could not be written for as long as after
-// which one may. While a fault is in force, an unreachable API server does not end it, because that may be the fault under test.
+// which one may. While a fault is in force, an unreachable API server does not end it, because that may be the fault under test. Nor does it in a cluster
+// that holdfast did not make: an upgrade may take its API server away, and the healer takes the Lease of a run that is silent.
 func (h *Hold) keep(ctx context.Context) {
 	tick := time.NewTicker(renewEvery)
 	defer tick.Stop()
@@ -64,7 +65,7 @@ func (h *Hold) losing(err error, failing time.Time) bool {
 func (h *Hold) disturbed() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.inForce
+	return h.inForce || h.options.Foreign
 }
 
 // renewNow makes keep renew the Lease, and returns the result.

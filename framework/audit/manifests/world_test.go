@@ -78,7 +78,10 @@ func newWorld() *world {
 	for i := range 6 {
 		name := fmt.Sprintf("pod-%03d", i+1)
 		objects = append(objects, &corev1.Pod{
-			ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "ns", UID: types.UID(name), Labels: app},
+			ObjectMeta: metav1.ObjectMeta{
+				Name: name, Namespace: "ns", UID: types.UID(name), Labels: map[string]string{"app": "backend", "pod-template-hash": "5d"},
+				OwnerReferences: []metav1.OwnerReference{{Kind: "ReplicaSet", Name: "backend-5d", Controller: new(true)}},
+			},
 			Spec:       corev1.PodSpec{NodeName: fmt.Sprintf("w%d", i%3+1), Containers: []corev1.Container{container}},
 			Status: corev1.PodStatus{Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{
 				{Type: corev1.PodReady, Status: corev1.ConditionTrue},

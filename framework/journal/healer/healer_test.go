@@ -80,7 +80,7 @@ func (p *place) clients(through http.RoundTripper) (kubernetes.Interface, dynami
 func (p *place) run(through http.RoundTripper, lasts time.Duration) (*hold.Hold, *journal.Journal) {
 	p.t.Helper()
 	client, untyped := p.clients(through)
-	held, err := hold.Take(p.t.Context(), client, "run-1", "holdfast test", hold.Options{Cluster: "demo"})
+	held, err := hold.Take(p.t.Context(), client, "run-1", "holdfast test", hold.Options{Cluster: "demo", Foreign: true})
 	if err != nil {
 		p.t.Fatal(err)
 	}
