@@ -37,8 +37,9 @@ type Part struct {
 }
 
 // How long a build of Kubernetes v1.37.1 takes with two cores of a machine of pace 1 (see package compiler), with empty caches of the
-// Go toolchain, so that all downloads count. The durations are half of the processor time that the compilers took on 28 November 2026, and
-// what downloads took: other work was running, which made the build itself twice as long.
+// Go toolchain, so that all downloads count. They are estimates: the processor time of a whole build, which was measured beside other work on
+// 28 November 2026, was divided among the parts as in builds on a calm machine, and lessened by the fifth that compilers save which collect less
+// garbage.
 const (
 	kubernetesTook = 4*time.Minute + 30*time.Second
 	containerdTook = 48 * time.Second
