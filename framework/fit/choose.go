@@ -11,6 +11,7 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
+	"github.com/holdfast-ha/holdfast/framework/invariant"
 	"github.com/holdfast-ha/holdfast/framework/prose"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 )
@@ -84,6 +85,10 @@ func Apply(f runfolder.Fit, s scenario.Spec) scenario.Spec {
 			s.Load[i].Rate *= f.Rate
 		}
 		changes = append(changes, fmt.Sprintf("requests are sent at %.3g of the scenario's rate, so that shorter outages are missed (--load-rate changes it)", f.Rate))
+		if longer := min(time.Duration(float64(s.Steady)/f.Rate), longestSteady) - s.Steady; longer > 0 && compares(s) {
+			s.Steady, s.About = s.Steady+longer, s.About+longer
+			changes = append(changes, fmt.Sprintf("they flow for %s before the first fault (enough answers must come to compare later ones with)", s.Steady.Round(100*time.Millisecond)))
+		}
 	}
 	if f.LoadWorkers > 0 && s.LoadWorkers.Count > f.LoadWorkers+s.LoadWorkers.OnWorkers {
 		s.LoadWorkers.Count = f.LoadWorkers + s.LoadWorkers.OnWorkers
@@ -100,6 +105,19 @@ func Apply(f runfolder.Fit, s scenario.Spec) scenario.Spec {
 		s.Notes = append(slices.Clone(s.Notes), fmt.Sprintf("The machine gives the nodes %.2g of a processor beside the cluster: %s.", f.Processors, prose.List(changes)))
 	}
 	return s
+}
+
+// longestSteady bounds how long a slow machine may take until there are enough answers to compare later ones with.
+const longestSteady = 30 * time.Second
+
+// compares reports whether a scenario compares how long answers take with how long they took before its first fault. A mutant does if that is
+// what must catch it.
+func compares(s scenario.Spec) bool {
+	kind := invariant.Kind(invariant.AnswersWithin{})
+	if s.Mutant != nil {
+		return s.Mutant.CaughtBy == kind
+	}
+	return slices.ContainsFunc(s.Promises, func(p invariant.Invariant) bool { return invariant.Kind(p) == kind })
 }
 
 // Timings are those of a cluster whose nodes may be silent for as long as was chosen.

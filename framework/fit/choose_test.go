@@ -7,7 +7,9 @@ import (
 	"time"
 
 	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
+	"github.com/holdfast-ha/holdfast/framework/invariant"
 	"github.com/holdfast-ha/holdfast/framework/load"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 )
@@ -106,5 +108,36 @@ func TestApply(t *testing.T) {
 	short.Hold = 5 * time.Second // it is over before a loss is noticed
 	if s := Apply(f, short); s.Hold != short.Hold {
 		t.Errorf("a short fault lasts %s", s.Hold)
+	}
+}
+
+// What compares answers with those before the first fault gets as many of them as at its own rate, within a bound. Nothing else takes longer.
+func TestApplyWaitsForEnoughAnswers(t *testing.T) {
+	kind := invariant.Kind(invariant.AnswersWithin{})
+	for name, test := range map[string]struct {
+		rate         float64
+		change       func(*scenario.Spec)
+		steady, more time.Duration
+	}{
+		"a quarter":                     {0.25, func(*scenario.Spec) {}, 12 * time.Second, 9 * time.Second},
+		"calm":                          {1, func(*scenario.Spec) {}, 3 * time.Second, 0},
+		"the bound":                     {0.1, func(s *scenario.Spec) { s.Steady = 4 * time.Second }, 30 * time.Second, 26 * time.Second},
+		"longer than the bound":         {0.5, func(s *scenario.Spec) { s.Steady = 40 * time.Second }, 40 * time.Second, 0},
+		"nothing is compared":           {0.25, func(s *scenario.Spec) { s.Promises = s.Promises[:1] }, 3 * time.Second, 0},
+		"no load":                       {0.25, func(s *scenario.Spec) { s.Load = nil }, 3 * time.Second, 0},
+		"a mutant that loses requests":  {0.25, func(s *scenario.Spec) { s.Mutant = &history.Mutant{CaughtBy: "NoFailedRequests"} }, 3 * time.Second, 0},
+		"a mutant that answers slowly":  {0.5, func(s *scenario.Spec) { s.Mutant = &history.Mutant{CaughtBy: kind} }, 6 * time.Second, 3 * time.Second},
+		"answers on some lanes, slower": {0.5, func(s *scenario.Spec) { s.Promises[1] = invariant.AnswersWithin{Foreign: true, Slowest: time.Minute} }, 6 * time.Second, 3 * time.Second},
+	} {
+		was := kill()
+		was.Promises = []invariant.Invariant{invariant.NoFailedRequests{}, invariant.AnswersWithin{}}
+		test.change(&was)
+		s := Apply(runfolder.Fit{Cluster: "c", Rate: test.rate}, was)
+		if s.Steady != test.steady || s.About != was.About+test.more {
+			t.Errorf("%s: %s before the first fault and %s in all, want %s and %s", name, s.Steady, s.About, test.steady, was.About+test.more)
+		}
+		if noted := strings.Contains(strings.Join(s.Notes, " "), "they flow for "+test.steady.String()+" before the first fault"); noted != (test.more > 0) {
+			t.Errorf("%s: notes %q", name, s.Notes)
+		}
 	}
 }
