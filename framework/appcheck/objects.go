@@ -73,11 +73,12 @@ func removedIn(kind schema.GroupVersionKind) (removed, instead string) {
 	return fmt.Sprintf("v%d.%d.0", major, minor), instead
 }
 
-// service finds a Service that leads out of the cluster.
+// service finds a Service that leads out of the cluster, and what of one that is asked the requests do not meet.
 func (c *checker) service(m app.Manifest) {
 	if m.Object.GroupVersionKind().GroupKind().String() != "Service" {
 		return
 	}
+	c.traffic(m)
 	host, _, _ := unstructured.NestedString(m.Object.Object, "spec", "externalName")
 	kind, _, _ := unstructured.NestedString(m.Object.Object, "spec", "type")
 	if kind != string(corev1.ServiceTypeExternalName) {

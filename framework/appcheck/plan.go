@@ -19,6 +19,8 @@ type Plan struct {
 	Kubernetes string // "v1.37.1"
 	// Existing says that the cluster is there already, and may have more than holdfast creates: kinds, classes, drivers.
 	Existing bool
+	// Asked are the Services to which requests are sent, as NAMESPACE/NAME: true at their cluster IP, false at another address that leads to them.
+	Asked map[string]bool
 }
 
 // PlanOf is the plan of a cluster on this machine. Each of its nodes is a container that reports the machine's CPUs and memory as its own.

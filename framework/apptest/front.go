@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -123,10 +124,42 @@ func (t Test) fronts(probes []Probe) map[history.Lane]history.Front {
 	return fronts
 }
 
+// asked are the Services to which requests are sent, as NAMESPACE/NAME: true at their cluster IP, false at the address of a front that they may be
+// the entry of.
+func (t Test) asked() map[string]bool {
+	all := map[string]bool{}
+	for _, p := range t.Probes {
+		f, _ := t.App.FrontOf(p.URL)
+		for _, s := range f.Elsewhere {
+			all[s.Namespace+"/"+s.Name] = false
+		}
+		named := p.service(t.App)
+		for _, name := range append(f.Entries, named) {
+			at := t.App.Namespace + "/" + name
+			all[at] = all[at] || name == named
+		}
+	}
+	return all
+}
+
+// idle is how long connections are idle at most between two requests; 0: none is kept.
+func (t Test) idle() (longest time.Duration) {
+	for _, l := range Lanes(t.Probes, t.rate()) {
+		if l.Lane != history.LaneControl {
+			longest = max(longest, l.Idle())
+		}
+	}
+	return longest
+}
+
 // Notes say what a reader of the verdicts about a workload must know.
 func (t Test) Notes(w app.Workload) (notes []string) {
 	if rate := t.rate(); rate < DefaultRate {
 		notes = append(notes, fmt.Sprintf("Probes that say no rate send %.3g requests a second on each lane, and not %d, because all lanes share %d.", rate, DefaultRate, totalRate))
+	}
+	if idle := t.idle(); idle > 0 {
+		notes = append(notes, fmt.Sprintf("No kept connection is idle for longer than %s, at the scenario's rate from one load worker: longer keep-alive time-outs of servers "+
+			"are not met. A lower rate of a probe meets them.", idle.Round(10*time.Millisecond)))
 	}
 	for _, p := range t.Probes {
 		if trust := p.Request.TLS; trust != nil && trust.Unverified {

@@ -110,7 +110,7 @@ func (t Test) faults(w app.Workload) (names []string) {
 // Findings are what cannot work on the cluster of the test.
 func (t Test) Findings() appcheck.Findings {
 	plan := appcheck.PlanOf(cluster)
-	plan.Existing = t.Existing
+	plan.Existing, plan.Asked = t.Existing, t.asked()
 	return appcheck.Check(t.App, plan)
 }
 

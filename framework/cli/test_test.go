@@ -85,21 +85,26 @@ func TestCheckNeedsNoCluster(t *testing.T) {
 	t.Setenv("PATH", "") // no container engine is asked
 	const deployment = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: NAME}\nspec: {selector: {matchLabels: {app: NAME}}, template: {metadata: {labels: {app: NAME}}, spec: {containers: [{name: c, image: i}]}}}\n---\n"
 	manifests := strings.ReplaceAll(deployment, "NAME", "web") + strings.ReplaceAll(deployment, "NAME", "robot") +
-		"apiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec: {selector: {app: web}, ports: [{port: 80}]}\n"
+		"apiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec: {sessionAffinity: ClientIP, selector: {app: web}, ports: [{port: 80}]}\n"
 	const file = "apiVersion: holdfast.dev/v1alpha1\nkind: App\napp: {manifests: [web.yaml]}\nprobes: [{url: \"http://web/\"}]\nfaults: [rollout]\n"
-	for name, text := range map[string]string{"web.yaml": manifests, "holdfast.yaml": file, "wrong.yaml": strings.Replace(file, "rollout", "rolout", 1)} {
+	for name, text := range map[string]string{"web.yaml": manifests, "holdfast.yaml": file, "wrong.yaml": strings.Replace(file, "rollout", "rolout", 1),
+		"local.yaml": strings.Replace(file, "web.yaml", "drops.yaml", 1), "drops.yaml": strings.Replace(manifests, "sessionAffinity: ClientIP", "internalTrafficPolicy: Local", 1)} {
 		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 	out, code, err := execute(t, "test", "--check")
-	for _, want := range []string{"untested: Deployment robot: no URL leads to it, and no fault is aimed at it\n", "app/rollout: ", "  promised: no request fails on any lane\n", "1 scenario would run"} {
+	for _, want := range []string{"untested: Deployment robot: no URL leads to it, and no fault is aimed at it\n", "app/rollout: ", "  promised: no request fails on any lane\n", "1 scenario would run",
+		"note: Service web (web.yaml:14): spec.sessionAffinity: each load worker has one address", "note: No kept connection is idle for longer than 640ms"} {
 		if code != 0 || err != nil || !strings.Contains(out, want) {
 			t.Errorf("exit code %d, %v, want %q in\n%s", code, err, want, out)
 		}
 	}
 	if _, code, err = execute(t, "test", "--check", "wrong.yaml"); code != 4 || err == nil || !strings.Contains(err.Error(), `wrong.yaml: line 5, column 10: faults[0]: there is no fault "rolout": did you mean rollout?`) {
 		t.Errorf("exit code %d, %v", code, err)
+	}
+	if _, code, err = execute(t, "test", "--check", "local.yaml"); code != 4 || err == nil || !strings.Contains(err.Error(), "Service web (drops.yaml:14): spec.internalTrafficPolicy: ") {
+		t.Errorf("a Service that drops every request: exit code %d, %v", code, err)
 	}
 }
 

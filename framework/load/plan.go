@@ -214,6 +214,14 @@ func (p Plan) withDefaults(control string) Plan {
 	return p
 }
 
+// Idle is how long a connection that the lane keeps is idle between two requests, if one worker sends them all; 0: it keeps none.
+func (l Lane) Idle() time.Duration {
+	if kind, _ := KindOf(l.Lane); kind.Connections == PerRequest {
+		return 0
+	}
+	return time.Duration(float64(l.withDefaults("", history.Share{}).Connections) / l.Rate * float64(time.Second))
+}
+
 func (l Lane) withDefaults(control string, share history.Share) Lane {
 	if l.Target == "" {
 		l.Target = control
