@@ -88,9 +88,59 @@ func TestAGonePodIsNoEndpoint(t *testing.T) {
 			}
 			w.offer(test.ref)
 			done, saw, err := w.target().settled(t.Context())
-			if want := "and " + test.want + ", which has gone, is still an endpoint"; done || err != nil || !strings.Contains(saw, want) {
+			if want := "3 of 3 pods available; Service backend should not have " + test.want + ", which has gone (it has 3, and 1 of other pods)"; done || err != nil || saw != want {
 				t.Errorf("settled %t, %v: %s", done, err, saw)
 			}
 		})
+	}
+}
+
+// TestWhatIsNotSettledSaysWhatIsMissing, each thing that is missing by itself, with the number that there is.
+func TestWhatIsNotSettledSaysWhatIsMissing(t *testing.T) {
+	for name, test := range map[string]struct {
+		spoil func(t *testing.T, w *world)
+		want  string
+	}{
+		"a pod is not available": {func(_ *testing.T, w *world) {
+			d := w.deployment()
+			d.Status.AvailableReplicas = 2
+			_ = w.client.Tracker().Update(deployments, d, "ns")
+		}, "2 of 3 pods available"},
+		"its change was not seen": {func(_ *testing.T, w *world) {
+			d := w.deployment()
+			d.Generation = d.Status.ObservedGeneration + 1
+			_ = w.client.Tracker().Update(deployments, d, "ns")
+		}, "3 of 3 pods available; its controller has not seen its newest change"},
+		"an endpoint is missing": {func(t *testing.T, w *world) {
+			w.withhold(t, 2)
+		}, "3 of 3 pods available; Service backend should have 3 endpoints (it has 2)"},
+		"an endpoint is missing, and a pod of another is there": {func(t *testing.T, w *world) {
+			w.foreign(t, "Job", "backup", "")
+			w.offer(corev1.ObjectReference{Name: "backup-x", UID: "foreign"})
+			w.withhold(t, 2)
+		}, "3 of 3 pods available; Service backend should have 3 endpoints (it has 2, and 1 of other pods)"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(3, "w1", "w2", "w3")
+			test.spoil(t, w)
+			if done, saw, err := w.target().settled(t.Context()); done || err != nil || saw != test.want {
+				t.Errorf("settled %t, %v: %s\nwant %s", done, err, saw, test.want)
+			}
+		})
+	}
+}
+
+// withhold leaves only the first n of the workload's pods behind its Service.
+func (w *world) withhold(t *testing.T, n int) {
+	t.Helper()
+	slices := discoveryv1.SchemeGroupVersion.WithResource("endpointslices")
+	o, err := w.client.Tracker().Get(slices, "ns", "backend-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	slice := o.(*discoveryv1.EndpointSlice).DeepCopy()
+	slice.Endpoints = slice.Endpoints[:n]
+	if err := w.client.Tracker().Update(slices, slice, "ns"); err != nil {
+		t.Fatal(err)
 	}
 }

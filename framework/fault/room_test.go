@@ -59,19 +59,19 @@ func TestWhatHasNoRoomCountsAsSettledOnceTheSchedulerHasSaidSo(t *testing.T) {
 		},
 		{
 			"the scheduler has not tried", crowded(t, false), 2, false,
-			"3 pods exist, 3 of the newest revision, 2 available, 2 ready endpoints, 3 wanted",
+			"2 of 2 pods available; no node should be found for 1, and not for 0",
 		},
 		{
 			"there was to be room for all", crowded(t, true), 0, false,
-			"3 pods exist, 3 of the newest revision, 2 available, 2 ready endpoints, 3 wanted, no node found for 1",
+			"2 of 3 pods available; no node should be found for 0, and not for 1",
 		},
 		{
 			"there was to be room for one", crowded(t, true), 1, false,
-			"3 pods exist, 3 of the newest revision, 2 available, 2 ready endpoints, 3 wanted, no node found for 1",
+			"2 of 1 pod available; no node should be found for 2, and not for 1",
 		},
 		{
 			"there is more room than was thought", newWorld(3, "w1"), 2, false,
-			"3 pods exist, 3 of the newest revision, 3 available, 3 ready endpoints, 3 wanted",
+			"3 of 2 pods available; no node should be found for 1, and not for 0",
 		},
 		{
 			"room is not used up", newWorld(3, "w1"), 5, true,

@@ -165,26 +165,41 @@ func (t Target) settled(ctx context.Context) (done bool, saw string, err error) 
 	if t.SchedulableReplicas > 0 {
 		room = min(want, t.SchedulableReplicas)
 	}
-	updated, available := int(d.Status.UpdatedReplicas), int(d.Status.AvailableReplicas)
+	updated, available, leaving := int(d.Status.UpdatedReplicas), int(d.Status.AvailableReplicas), going(pods)
+	service, offers := "Service "+strings.Join(t.services(), ", "), fmt.Sprintf("it has %d", len(endpoints))
+	if len(others) > 0 {
+		offers += fmt.Sprintf(", and %d of other pods", len(others))
+	}
+	words := []string{fmt.Sprintf("%d of %s available", available, plural(room, "pod"))} // while it is not settled
+	done = available == room
+	need := func(met bool, otherwise string) {
+		if !met {
+			done, words = false, append(words, otherwise)
+		}
+	}
+	need(d.Status.ObservedGeneration >= d.Generation, "its controller has not seen its newest change")
+	need(len(pods) == want, fmt.Sprintf("%s should exist, and not %d", plural(want, "pod"), len(pods)))
+	need(updated == want, fmt.Sprintf("%d should be of the newest revision, and not %d", want, updated))
+	need(pending == want-room, fmt.Sprintf("no node should be found for %d, and not for %d", want-room, pending))
+	need(leaving == 0, plural(leaving, "pod")+" being deleted")
+	need(len(t.services()) == 0 || slices.Equal(endpoints, placed),
+		fmt.Sprintf("%s should have %s (%s)", service, plural(len(placed), "endpoint"), offers))
+	if done && len(others) > 0 {
+		left, err := t.leftover(ctx, others)
+		if err != nil {
+			return false, "", err
+		}
+		need(left == "", fmt.Sprintf("%s should not have %s, which has gone (%s)", service, left, offers))
+	}
+	if !done {
+		return false, strings.Join(words, "; "), nil
+	}
 	saw = fmt.Sprintf("%d pods exist, %d of the newest revision, %d available, %d ready endpoints, %d wanted",
 		len(pods), updated, available, len(endpoints), want)
-	leaving := going(pods)
-	if leaving > 0 {
-		saw += fmt.Sprintf(", %d going", leaving)
-	}
 	if pending > 0 {
 		saw += fmt.Sprintf(", no node found for %d", pending)
 	}
-	done = d.Status.ObservedGeneration >= d.Generation && len(pods) == want && updated == want && available == room &&
-		pending == want-room && leaving == 0 && (len(t.services()) == 0 || slices.Equal(endpoints, placed))
-	if !done || len(others) == 0 {
-		return done, saw, nil
-	}
-	left, err := t.leftover(ctx, others)
-	if left != "" {
-		saw += fmt.Sprintf(", and %s, which has gone, is still an endpoint", left)
-	}
-	return err == nil && left == "", saw, err
+	return true, saw, nil
 }
 
 // look reports whether the workload is settled just now. It waits for an API server that is away for a moment.

@@ -18,7 +18,8 @@ func TestTryRolloutTellsHowFarItCame(t *testing.T) {
 		want  string
 	}{
 		{"it goes through", false, "after 20s the update is at its end: 6 pods exist, 6 of the newest revision"},
-		{"a pod finds no place", true, "after 20s the update is not at its end: 7 pods exist"},
+		{"a pod finds no place", true, "after 20s the update is not at its end: 6 of 6 pods available; " +
+			"its controller has not seen its newest change; 6 pods should exist, and not 7"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -78,11 +79,13 @@ func TestTryRolloutEndsAsSoonAsItIsHopeless(t *testing.T) {
 		after       time.Duration
 	}{
 		"it goes through": {nil, "nodes=[] pods=6 6 pods exist, 6 of the newest revision", 0},
-		"no node":         {pending, "nodes=[] pods=0 no node takes pod surge (FailedScheduling): 0/4 nodes are available; 7 pods exist", hopeless},
+		"no node": {pending, "nodes=[] pods=0 no node takes pod surge (FailedScheduling): 0/4 nodes are available; 6 of 6 pods available; " +
+			"6 pods should exist, and not 7; 6 should be of the newest revision, and not 1", hopeless},
 		"a quota": {says(appsv1.DeploymentReplicaFailure, corev1.ConditionTrue, "FailedCreate", "exceeded quota: team"),
-			"nodes=[] pods=0 no further pod is created (FailedCreate): exceeded quota: team; 6 pods exist", hopeless},
+			"nodes=[] pods=0 no further pod is created (FailedCreate): exceeded quota: team; 6 of 6 pods available; " +
+				"6 should be of the newest revision, and not 0", hopeless},
 		"its deadline": {says(appsv1.DeploymentProgressing, corev1.ConditionFalse, "ProgressDeadlineExceeded", "timed out"),
-			"nodes=[] pods=0 ProgressDeadlineExceeded: timed out; 6 pods exist", 0},
+			"nodes=[] pods=0 ProgressDeadlineExceeded: timed out; 6 of 6 pods available; 6 should be of the newest revision, and not 0", 0},
 	} {
 		t.Run(name, inBubble(func(t *testing.T) {
 			w := newWorld(6, "w1", "w2", "w3")
@@ -134,7 +137,7 @@ func TestARollbackThatDoesNotEnd(t *testing.T) {
 		})
 		began := time.Now()
 		err = heal(t.Context())
-		const want = "roll backend back: it does not come to its end: no further pod is created (FailedCreate): failed calling webhook; 6 pods exist"
+		const want = "roll backend back: it does not come to its end: no further pod is created (FailedCreate): failed calling webhook; 0 of 6 pods available"
 		if err == nil || !strings.HasPrefix(err.Error(), want) || time.Since(began) > 2*time.Minute {
 			t.Errorf("got %v after %s", err, time.Since(began))
 		}

@@ -27,12 +27,31 @@ func pause(took time.Duration) time.Duration {
 	return max(Interval-took, min(4*took, most))
 }
 
+// Listener is told, while a wait goes on, what it awaits and what its last check saw or could not see; over: the wait has ended.
+// Waits that go on at the same time call it at the same time.
+type Listener func(what, saw string, over bool)
+
+type listening struct{}
+
+// Listen returns a context in which each Until tells l of its checks.
+func Listen(ctx context.Context, l Listener) context.Context {
+	return context.WithValue(ctx, listening{}, l)
+}
+
+func listenerOf(ctx context.Context) Listener {
+	if l, ok := ctx.Value(listening{}).(Listener); ok {
+		return l
+	}
+	return func(string, string, bool) {}
+}
+
 // Until repeats check until it is done, for at most limit. what names the awaited condition: "node w3 to be NotReady". The
 // error contains how long Until waited, what it last saw, and the last error.
 func Until(ctx context.Context, what string, limit time.Duration, check Check) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	began := time.Now()
+	began, tell := time.Now(), listenerOf(ctx)
+	defer tell(what, "", true)
 	last := sight{saw: "nothing"}
 	for {
 		asked := time.Now()
@@ -41,6 +60,10 @@ func Until(ctx context.Context, what string, limit time.Duration, check Check) e
 		if err == nil && done {
 			return nil
 		}
+		if err != nil {
+			saw = err.Error()
+		}
+		tell(what, saw, false)
 		if Pass(ctx, pause(time.Since(asked))) != nil {
 			return fmt.Errorf("waited %s for %s: %s: %w",
 				time.Since(began).Round(100*time.Millisecond), what, last, context.Cause(ctx))

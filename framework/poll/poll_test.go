@@ -3,6 +3,7 @@ package poll_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -101,6 +102,43 @@ func TestUntilKeepsTheErrorBeforeItsOwnLimit(t *testing.T) {
 			t.Errorf("got  %v\nwant %s", err, want)
 		}
 	})
+}
+
+// A listener is told of each check that is not done, of what could not be seen, and of the end of the wait, however it ends.
+func TestAListenerIsToldWhatIsAwaited(t *testing.T) {
+	for name, test := range map[string]struct {
+		limit time.Duration
+		told  []string
+	}{
+		"it holds":         {time.Minute, []string{"w3: Ready=True", "w3: no route to host", "w3: ", "w3 is over"}},
+		"the limit passes": {poll.Interval / 2, []string{"w3: Ready=True", "w3 is over"}},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var told []string
+			ctx := poll.Listen(t.Context(), func(what, saw string, over bool) {
+				if over {
+					told = append(told, what+" is over"+saw)
+					return
+				}
+				told = append(told, what+": "+saw)
+			})
+			checks := 0
+			err := poll.Until(context.WithoutCancel(ctx), "w3", test.limit, func(context.Context) (bool, string, error) {
+				switch checks++; checks {
+				case 1:
+					return false, "Ready=True", nil
+				case 2:
+					return true, "Ready=False", errors.New("no route to host")
+				case 3:
+					return false, "", nil
+				}
+				return true, "Ready=False", nil
+			})
+			if (err == nil) != (test.limit == time.Minute) || !slices.Equal(told, test.told) {
+				t.Errorf("%s: told %q, want %q (%v)", name, told, test.told, err)
+			}
+		})
+	}
 }
 
 func TestUntilEndsWithItsContext(t *testing.T) {

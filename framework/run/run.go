@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/judge"
+	"github.com/holdfast-ha/holdfast/framework/poll"
 	"github.com/holdfast-ha/holdfast/framework/run/progress"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 )
@@ -31,7 +32,7 @@ func (a *attempt) run(ctx context.Context, s scenario.Spec) result {
 	a.began, a.asked = time.Now(), ctx
 	s = a.settings.adapted(s)
 	a.shown = a.settings.Progress.Begin(s, a.group.alone())
-	out := a.story(ctx, s)
+	out := a.story(poll.Listen(ctx, a.shown.Awaits), s)
 	a.shown.End(verdictWord(s, out), out.summary(), time.Since(a.began), remediesOf(out)...)
 	return out
 }

@@ -26,6 +26,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history/historytest"
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/poll"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
@@ -504,6 +505,24 @@ func (e errand) effect(after string) *fault.Effect {
 		Restore: func(context.Context) (string, error) { return after, nil },
 		Over:    "it was done once",
 	}
+}
+
+// What a fault waits for is said while it waits.
+func TestProgressOfARunSaysWhatIsAwaited(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, s := newFixture(t), quiet()
+		s.Faults = []fault.Fault{errand{name: "A", do: func(ctx context.Context) error {
+			began := time.Now()
+			return poll.Until(ctx, "node w9 to be Ready", time.Hour, func(context.Context) (bool, string, error) {
+				return time.Since(began) > 90*time.Second, "Ready=False", nil
+			})
+		}}}
+		got := c.one(t.Context(), s)
+		const want = "; waiting for node w9 to be Ready: Ready=False; for "
+		if !strings.Contains(c.out.String(), want) || got.err != nil {
+			t.Errorf("it does not say what is awaited (%v):\n%s", got.err, c.out.String())
+		}
+	})
 }
 
 // Logs that never come cost neither the verdict nor the cluster.

@@ -2,6 +2,7 @@ package progress
 
 import (
 	"bytes"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -59,6 +60,64 @@ func TestProgressOnATerminal(t *testing.T) {
 		}
 		if !bytes.HasSuffix(out.Bytes(), []byte("  HELD in 3s: all is well\n")) {
 			t.Errorf("the last line is not the verdict: %q", out.String())
+		}
+	})
+}
+
+// What is awaited is said while it is awaited. A wait that has ended is not shown, and its end does not hide another wait.
+func TestProgressSaysWhatIsAwaited(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		p := New(&out, 1)
+		s := p.Begin(quiet, true)
+		s.Now(history.Deploy, "")
+		s.Awaits("deployment web to settle", "3 of 3 pods available; Service web should have 3 endpoints (it has 4)", false)
+		time.Sleep(31 * time.Second)
+		s.Awaits("node w3 to be Ready", "", false)
+		s.Awaits("deployment web to settle", "", true)
+		time.Sleep(30 * time.Second)
+		s.Awaits("node w3 to be Ready", "", true)
+		time.Sleep(30 * time.Second)
+		s.End("HELD", "all is well", 2*time.Minute)
+		want := `[1/1] chaos/quiet: zones stay even (about 45s)
+  deploy 0s
+  deploy 30s; waiting for deployment web to settle: 3 of 3 pods available; Service web should have 3 endpoints (it has 4); for 30s now, and the scenario takes about 45s
+  deploy 1m0s; waiting for node w3 to be Ready; for 1m0s now, and the scenario takes about 45s
+  deploy 1m30s; for 1m30s now, and the scenario takes about 45s
+  HELD in 2m0s: all is well
+`
+		if out.String() != want {
+			t.Errorf("got\n%s\nwant\n%s", out.String(), want)
+		}
+	})
+}
+
+// On a terminal, what is awaited for long has lines of its own, once in half a minute of the step, and none once it is over.
+func TestProgressSaysWhatIsAwaitedOnATerminal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		p := New(&out, 1)
+		p.moves = true
+		s := p.Begin(quiet, true)
+		time.Sleep(20500 * time.Millisecond)
+		s.Now(history.Deploy, "")
+		s.Awaits("deployment web to settle", "2 of 3 pods available", false)
+		time.Sleep(70 * time.Second)
+		s.Awaits("deployment web to settle", "", true)
+		time.Sleep(70 * time.Second)
+		s.End("HELD", "all is well", 3*time.Minute)
+		var lines []string
+		for line := range bytes.Lines(out.Bytes()) {
+			if i := bytes.LastIndex(line, []byte("\r")); bytes.Contains(line, []byte("waiting for")) {
+				lines = append(lines, string(line[i+1:]))
+			}
+		}
+		want := []string{
+			"  deploy 51s; waiting for deployment web to settle: 2 of 3 pods available\n",
+			"  deploy 1m21s; waiting for deployment web to settle: 2 of 3 pods available\n",
+		}
+		if !slices.Equal(lines, want) {
+			t.Errorf("got %q, want %q", lines, want)
 		}
 	})
 }

@@ -18,6 +18,9 @@ type Scenario struct {
 	prefix string // of each line: its name, where others run at the same time
 	began  time.Time
 	since  time.Time // the present step began
+	said   time.Time // a line about it was last written
+	what   string    // is awaited; empty: nothing is
+	saw    string    // what was last seen of it
 	phase  history.PhaseName
 	doing  string
 	load   func() (sent, failed uint64)
@@ -31,7 +34,7 @@ func (p *Progress) Begin(spec scenario.Spec, alone bool) *Scenario {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := time.Now()
-	s := &Scenario{p: p, spec: spec, began: now, since: now}
+	s := &Scenario{p: p, spec: spec, began: now, since: now, said: now}
 	if !alone {
 		s.prefix = spec.Name + ": "
 	}
@@ -54,9 +57,32 @@ func (s *Scenario) Now(phase history.PhaseName, doing string) {
 	s.p.mu.Lock()
 	defer s.p.mu.Unlock()
 	s.phase, s.doing, s.since = phase, doing, time.Now()
+	s.said = s.since
 	if s.bar == nil {
 		s.line("%s", s.status())
 	}
+}
+
+// Awaits is a poll.Listener. Of several waits it keeps the one of which it heard last.
+func (s *Scenario) Awaits(what, saw string, over bool) {
+	s.p.mu.Lock()
+	defer s.p.mu.Unlock()
+	if !over {
+		s.what, s.saw = what, saw
+	} else if s.what == what {
+		s.what, s.saw = "", ""
+	}
+}
+
+// awaited is what is waited for, in words, to be added to the status.
+func (s *Scenario) awaited() string {
+	switch {
+	case s.what == "":
+		return ""
+	case s.saw == "":
+		return "; waiting for " + s.what
+	}
+	return "; waiting for " + s.what + ": " + s.saw
 }
 
 // Note writes a line about the scenario.
@@ -119,19 +145,25 @@ func (s *Scenario) every(interval time.Duration, do func()) {
 	})
 }
 
-// remind says what has been going on for a while. The scenario's expected time is beside it.
+// remind says what has been going on for a while, and what is awaited. The scenario's expected time is beside it.
 func (s *Scenario) remind() {
 	s.p.mu.Lock()
 	defer s.p.mu.Unlock()
 	if lasts := time.Since(s.since).Round(time.Second); lasts >= aliveEvery {
-		s.line("%s; for %s now, and the scenario takes about %s", s.status(), lasts, s.spec.About)
+		s.line("%s%s; for %s now, and the scenario takes about %s", s.status(), s.awaited(), lasts, s.spec.About)
 	}
 }
 
-// redraw shows the part of the expected time that has passed, and the status.
+// redraw shows the part of the expected time that has passed, and the status. What is awaited for long gets a line of its own, because
+// it is too long to stand beside the bar.
 func (s *Scenario) redraw() {
 	s.p.mu.Lock()
 	defer s.p.mu.Unlock()
+	if awaited := s.awaited(); awaited != "" && time.Since(s.said) >= aliveEvery {
+		s.said = time.Now()
+		_ = s.bar.Clear()
+		s.line("%s%s", s.status(), awaited)
+	}
 	s.bar.Describe("  " + s.status())
 	// The bar never becomes full, because a full bar looks finished.
 	_ = s.bar.Set64(min(int64(time.Since(s.began)/time.Second), s.bar.GetMax64()-1))
