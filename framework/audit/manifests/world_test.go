@@ -82,7 +82,7 @@ func newWorld() *world {
 				Name: name, Namespace: "ns", UID: types.UID(name), Labels: map[string]string{"app": "backend", "pod-template-hash": "5d"},
 				OwnerReferences: []metav1.OwnerReference{{Kind: "ReplicaSet", Name: "backend-5d", Controller: new(true)}},
 			},
-			Spec:       corev1.PodSpec{NodeName: fmt.Sprintf("w%d", i%3+1), Containers: []corev1.Container{container}},
+			Spec: corev1.PodSpec{NodeName: fmt.Sprintf("w%d", i%3+1), Containers: []corev1.Container{container}},
 			Status: corev1.PodStatus{Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{
 				{Type: corev1.PodReady, Status: corev1.ConditionTrue},
 			}},
