@@ -66,11 +66,11 @@ func (t Tried) worse(again Tried) bool {
 	return known && after > 2*before && after >= before+muchWorse
 }
 
-// numbers says how many requests failed with and without the fixes; empty: no promise counts them.
+// numbers says how many requests failed with and without the fixes; empty: no promise counts them, or none failed either way.
 func (t Tried) numbers(again Tried) string {
 	before, sent, known := t.failed()
 	after, all, counted := again.failed()
-	if !known || !counted {
+	if !known || !counted || before+after == 0 {
 		return ""
 	}
 	return fmt.Sprintf(": %d of %s failed, and without it %d of %d", after, prose.Count(all, "request"), before, sent)

@@ -23,6 +23,9 @@ func TestWhatAFixDid(t *testing.T) {
 		want          string
 	}{
 		"held": {broken, judge.Tried{Outcome: verdict.Held, Verdicts: counted(0)}, "cured by no-prestop: 0 of 6000 requests failed, and without it 30 of 6000"},
+		"no request failed, and a rollout did not end": {
+			judge.Tried{Outcome: verdict.Violated, Verdicts: counted(0), Remedies: broken.Remedies}, judge.Tried{Outcome: verdict.Held, Verdicts: counted(0)}, "cured by no-prestop",
+		},
 		"another cause": {
 			broken, judge.Tried{Outcome: verdict.Violated, Verdicts: counted(3), Remedies: []judge.Remedy{{Why: cut + ": let it finish"}}},
 			"cured by no-prestop of what it is for: 3 of 6000 requests failed, and without it 30 of 6000; what is left has another cause: " + cut + ": let it finish",
