@@ -31,7 +31,7 @@ type program struct {
 	system   string   // that it runs on, as Go names it; empty: Linux
 	commands []string // package paths
 	rename   string   // the file name of the only command, if it differs from the last element of the package path
-	main     string   // source of the only command, where it is none of the module's; its name is that of the entry
+	main     string   // source of the only command, if the module has no such command; its name is that of the entry
 	ldflags  string
 	tags     string
 	cgo      bool

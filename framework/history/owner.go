@@ -49,7 +49,7 @@ type Choice struct {
 	Has func(*Pod) bool
 }
 
-// Selected chooses the pods of a namespace that match a selector, as a budget does, whoever owns them.
+// Selected chooses the pods of a namespace that match a selector, as a budget does, of any owner.
 func Selected(namespace string, selector map[string]string) Choice {
 	return Choice{
 		key: fmt.Sprintf("%s %q", namespace, selector), // a map is written in the order of its keys

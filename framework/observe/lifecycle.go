@@ -51,7 +51,7 @@ func preStop(c *corev1.Container) time.Duration {
 }
 
 // killReasons are the reasons with which a kubelet gives exit code 137 to a container that was not killed at the end of its grace period: it ran
-// out of memory, or nobody knows how it ended.
+// out of memory, or its end is not known.
 var killReasons = []string{"OOMKilled", "ContainerStatusUnknown"}
 
 // killed reports whether a container ended by SIGKILL.

@@ -19,7 +19,7 @@ const Hopeless = time.Minute
 // crashes is how many restarts of a pod that is not ready show that it does not start.
 const crashes = 3
 
-// stuck are the reasons of waiting containers that do not pass while nobody changes anything.
+// stuck are the reasons of waiting containers that do not pass unless a person or a controller changes something.
 var stuck = []string{
 	"ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull", "InvalidImageName", "CreateContainerConfigError", "CreateContainerError", "RunContainerError",
 }
