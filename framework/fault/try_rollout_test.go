@@ -56,7 +56,7 @@ func TestTryRolloutTellsHowFarItCame(t *testing.T) {
 	}
 }
 
-// Without a time, it waits for the end, or until Kubernetes says that there is none. What it has come to is no error, and the rollback follows.
+// Without a time, it waits until the rollout has ended, or until Kubernetes says that it never will. Neither is an error, and the rollback follows.
 func TestTryRolloutEndsAsSoonAsItIsHopeless(t *testing.T) {
 	pending := func(d *appsv1.Deployment) *corev1.Pod {
 		d.Status.UpdatedReplicas, d.Status.Replicas = 1, 7

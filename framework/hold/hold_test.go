@@ -283,7 +283,7 @@ func TestAFaultThatWasNotRecordedIsNotInForce(t *testing.T) {
 	})
 }
 
-// A hold that could not be begun is none, and its Lease is gone.
+// Without a hold there is no Lease either.
 func TestACopyThatCannotBeWritten(t *testing.T) {
 	s, client := newServer()
 	file := filepath.Join(t.TempDir(), "file")

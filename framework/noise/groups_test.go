@@ -73,7 +73,7 @@ func TestGroups(t *testing.T) {
 				t.Errorf("nothing happened, and it tells %+v", again)
 			}
 			gone := tree{}
-			maps.Copy(root, version(gone)) // counters of groups that were made anew
+			maps.Copy(root, version(gone)) // counters of groups that were made again
 			if again := g.since(time.Second); again.Quota != nil || again.Pods != nil || again.Nodes != nil || again.Harness != 0 {
 				t.Errorf("counters went back, and it tells %+v", again)
 			}

@@ -68,7 +68,7 @@ func TestWhyARolloutDoesNotEnd(t *testing.T) {
 	}
 }
 
-// Progress begins the time anew, and so does a reason that has passed. What Kubernetes itself has given up needs no time.
+// Progress restarts the time, and so does a reason that has passed. No time is needed once Kubernetes itself has given up.
 func TestWhatStandsStill(t *testing.T) {
 	pods := append(old(3), history.Pod{Name: "new-1", Phase: "Pending", Unschedulable: "no"})
 	var r Watch
