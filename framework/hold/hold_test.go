@@ -593,6 +593,7 @@ func TestSeizeTakesWhatWasSeen(t *testing.T) {
 			t.Fatalf("%v: %+v", err, sight)
 		}
 		time.Sleep(2 * renewEvery)
+		synctest.Wait() // the renewal of this moment would race with what follows
 		if _, err := Seize(t.Context(), client, sight, "healer", "healer", demo); err == nil {
 			t.Error("a living run was taken for dead")
 		}
