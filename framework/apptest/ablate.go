@@ -68,7 +68,7 @@ func (t Test) Ablate(times int) (specs []scenario.Spec, tried *Trial, err error)
 				return nil, nil, err
 			}
 		}
-		for _, p := range append(Practices(t.App, w), t.retries(w)...) {
+		for _, p := range Practices(t.App, w) {
 			if skip(w, p.Fault) != "" {
 				continue
 			}
@@ -182,8 +182,7 @@ func (r Removal) worth(outcome map[string]tested) string {
 			continue
 		}
 		judged = append(judged, s)
-		tooLong := s.broken && !with.broken && Faults[r.Fault].class == Involuntary // for longer than a loss explains
-		if tooLong || s.failed > fewFailed+mayVary*with.failed {
+		if s.failed > fewFailed+mayVary*with.failed {
 			lost++
 		}
 	}
@@ -201,8 +200,7 @@ func (r Removal) worth(outcome map[string]tested) string {
 }
 
 // Clearly more requests must fail without a practice than with it. With every practice in place, a request on a kept connection is lost by chance now and
-// then: an nginx without its readiness probe lost 1 of 2,653, and with it none. After an involuntary disruption a few fail because they are on their way
-// at that moment, and the more, the later the loss is noticed. With the timings of the lab, Kubernetes marks the pods of a lost node 6 to 10 s after the loss.
+// then: an nginx without its readiness probe lost 1 of 2,653, and with it none.
 const (
 	fewFailed = 5
 	mayVary   = 2

@@ -36,8 +36,7 @@ var additionFaults = map[string]string{
 	"fixed-node-ports": "node-kill", // a node that is drained still forwards requests
 }
 
-// additionsUnder are the faults under which every workload is tried, whatever its manifests have. Only a rule about a front door, which few
-// have, is for another, and is tried where that fault is run for retries.
+// additionsUnder are the faults under which every workload is tried, whatever its manifests have. What is for another fault is listed, and not tried.
 var additionsUnder = []string{"rollout", "drain"}
 
 // Add notes what the audit of a scenario's workload proposes, and returns the scenarios that try it: times times each, with nothing else

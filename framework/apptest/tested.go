@@ -18,7 +18,6 @@ var aboutFailures = []string{
 type tested struct {
 	outcome verdict.Outcome // of a scenario without a practice: whether that was noticed; empty: it was not judged
 	failed  uint64          // requests
-	broken  bool            // a promise about failed requests was
 }
 
 // outcomesOf are the outcomes of a run's scenarios by their names.
@@ -32,7 +31,6 @@ func outcomesOf(f runfolder.File) map[string]tested {
 				continue
 			}
 			one.failed += uint64(v.Numbers["failed"])
-			one.broken = one.broken || v.Outcome == verdict.Violated
 		}
 		all[s.Name] = one
 	}

@@ -61,10 +61,9 @@ must have noticed. In holdfast.yaml, promises says otherwise: for each class of 
 default stands in each verdict.
 
 With --ablate, the good practices in the manifests are taken away one by one, each under the fault that it is for: preStop hook, probes,
-strategy, grace period, spread constraints, affinity, replicas, disruption budget, and retries at the front door (Traefik, ingress-nginx,
-HTTPRoute, Istio, and the configuration of HAProxy or nginx in a ConfigMap). A table at the end says what happened without each. Where a
-promise was broken, each patch that the audit proposes is tried in the same way, and a second table says what happened with it. It is
-advice, and never a failure.
+strategy, grace period, spread constraints, affinity, replicas and disruption budget. A table at the end says what happened without each.
+Where a promise was broken, each patch that the audit proposes is tried in the same way, and a second table says what happened with it. It
+is advice, and never a failure.
 
 With --check, nothing is created: the file and the manifests are read, and what would be done and promised is listed, and what is untested.
 

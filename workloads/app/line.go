@@ -19,15 +19,6 @@ func (m Manifest) Place(path ...any) string {
 	return fmt.Sprintf("%s:%d", m.Source, line)
 }
 
-// PlaceInText is where a line of a text of several lines is written, such as that of a file in a ConfigMap; n counts the lines from 0. Where the
-// lines are not written as they are, it is the place of the text.
-func (m Manifest) PlaceInText(n int, path ...any) string {
-	if _, value := m.find(path); value != nil && value.Style == yaml.LiteralStyle {
-		return fmt.Sprintf("%s:%d", m.Source, value.Line+1+n) // after the line with the bar
-	}
-	return m.Place(path...)
-}
-
 // line is the line of a field, counted from 1; 0: unknown.
 func (m Manifest) line(path []any) int {
 	switch key, value := m.find(path); {
