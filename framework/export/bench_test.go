@@ -61,7 +61,7 @@ func exportAll(b *testing.B, record, to string) {
 	must(b, err)
 	file, err := os.Create(to)
 	must(b, err)
-	_, err = export.Vegeta(file, run, "vegeta", nil)
+	_, err = export.Vegeta(file, run, nil)
 	must(b, errors.Join(err, file.Close()))
 }
 

@@ -52,7 +52,7 @@ type counted []Counts
 
 // add counts a request, and reports whether it was sent under load.
 func (c *counted) add(s scope, r *history.Request) bool {
-	i := slices.IndexFunc(*c, func(n Counts) bool { return n.Lane == r.Lane && n.Scenario == s.scenario })
+	i := slices.IndexFunc(*c, func(n Counts) bool { return n.Lane == r.Lane })
 	if i < 0 {
 		i = len(*c)
 		*c = append(*c, Counts{Scenario: s.scenario, Lane: r.Lane})
@@ -78,8 +78,6 @@ func (c *counted) add(s scope, r *history.Request) bool {
 }
 
 func (c counted) sorted() []Counts {
-	slices.SortStableFunc(c, func(a, b Counts) int {
-		return cmp.Or(cmp.Compare(a.Scenario, b.Scenario), cmp.Compare(a.Lane, b.Lane))
-	})
+	slices.SortFunc(c, func(a, b Counts) int { return cmp.Compare(a.Lane, b.Lane) })
 	return c
 }

@@ -1,8 +1,8 @@
-// Package export writes the requests of stored runs for other tools: vegeta's report and plot, and anything that reads CSV.
+// Package export writes the requests of a stored scenario for vegeta's report and plot. Other tools read the CSV files of the record.
 //
-// The numbers that other tools count agree exactly with the verdicts. A failed request is a failure in the export whatever its
+// The numbers that vegeta counts agree exactly with the verdicts. A failed request is a failure in the export whatever its
 // status was. Requests that no verdict counts (unsent ones, those that were not due under load, and the control lane) are left
-// out, or marked.
+// out.
 //
 // It judges nothing; package invariant does.
 package export

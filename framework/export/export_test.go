@@ -2,14 +2,10 @@ package export_test
 
 import (
 	"bytes"
-	"encoding/csv"
 	"errors"
-	"fmt"
 	"io"
 	"math"
 	"net/http"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -124,34 +120,32 @@ func TestVegetaAgrees(t *testing.T) {
 	runs := golden(t)
 	runs["mixed"] = mixed().Run()
 	for name, run := range runs {
-		for _, format := range []string{"vegeta", "vegeta-json", "vegeta-csv"} {
-			choices := [][]history.Lane{nil}
-			if name == "mixed" {
-				choices = append(choices, []history.Lane{history.LaneFresh}, []history.Lane{history.LaneReused, history.LaneControl})
+		choices := [][]history.Lane{nil}
+		if name == "mixed" {
+			choices = append(choices, []history.Lane{history.LaneFresh}, []history.Lane{history.LaneReused, history.LaneControl})
+		}
+		for _, lanes := range choices {
+			requests, failed := verdictNumbers(run, lanes...)
+			if requests == 0 {
+				t.Fatalf("%s has no requests on %v", name, lanes)
 			}
-			for _, lanes := range choices {
-				requests, failed := verdictNumbers(run, lanes...)
-				if requests == 0 {
-					t.Fatalf("%s has no requests on %v", name, lanes)
-				}
-				var out bytes.Buffer
-				counts, err := export.Vegeta(&out, run, format, lanes)
-				if err != nil {
-					t.Fatal(err)
-				}
-				m := metrics(t, out.Bytes())
-				succeeded := uint64(math.Round(m.Success * float64(m.Requests)))
-				if m.Requests != requests || m.Requests-succeeded != failed {
-					t.Errorf("%s, %s of %v: vegeta counts %d requests, %d of them failed; the verdict %d and %d",
-						name, format, lanes, m.Requests, m.Requests-succeeded, requests, failed)
-				}
-				var sum export.Counts
-				for _, c := range counts {
-					sum.Requests, sum.Failed, sum.OK = sum.Requests+c.Requests, sum.Failed+c.Failed, sum.OK+c.OK
-				}
-				if sum.Requests != requests || sum.Failed != failed || sum.OK != requests-failed {
-					t.Errorf("%s of %v: it counts %+v; the verdict %d and %d", name, lanes, sum, requests, failed)
-				}
+			var out bytes.Buffer
+			counts, err := export.Vegeta(&out, run, lanes)
+			if err != nil {
+				t.Fatal(err)
+			}
+			m := metrics(t, out.Bytes())
+			succeeded := uint64(math.Round(m.Success * float64(m.Requests)))
+			if m.Requests != requests || m.Requests-succeeded != failed {
+				t.Errorf("%s of %v: vegeta counts %d requests, %d of them failed; the verdict %d and %d",
+					name, lanes, m.Requests, m.Requests-succeeded, requests, failed)
+			}
+			var sum export.Counts
+			for _, c := range counts {
+				sum.Requests, sum.Failed, sum.OK = sum.Requests+c.Requests, sum.Failed+c.Failed, sum.OK+c.OK
+			}
+			if sum.Requests != requests || sum.Failed != failed || sum.OK != requests-failed {
+				t.Errorf("%s of %v: it counts %+v; the verdict %d and %d", name, lanes, sum, requests, failed)
 			}
 		}
 	}
@@ -159,7 +153,7 @@ func TestVegetaAgrees(t *testing.T) {
 
 func TestWhatVegetaIsTold(t *testing.T) {
 	var out bytes.Buffer
-	counts, err := export.Vegeta(&out, mixed().Run(), "vegeta", []history.Lane{history.LaneFresh})
+	counts, err := export.Vegeta(&out, mixed().Run(), []history.Lane{history.LaneFresh})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -201,7 +195,7 @@ func TestVegetaWithSeveralWorkers(t *testing.T) {
 		b.Request(history.Request{Worker: "worker-1", Seq: seq, Due: ht.SteadyAt + time.Duration(seq)*time.Second/10})
 	}
 	var out bytes.Buffer
-	if _, err := export.Vegeta(&out, b.Run(), "vegeta", []history.Lane{history.LaneFresh}); err != nil {
+	if _, err := export.Vegeta(&out, b.Run(), []history.Lane{history.LaneFresh}); err != nil {
 		t.Fatal(err)
 	}
 	if m := metrics(t, out.Bytes()); m.Requests != 6099 && m.Requests != 6100 {
@@ -215,7 +209,7 @@ func TestVegetaWithSeveralWorkers(t *testing.T) {
 // Workers that share a plan number its hits. To vegeta, each lane of each worker is an attack without gaps.
 func TestVegetaWithASharedPlan(t *testing.T) {
 	var out bytes.Buffer
-	if _, err := export.Vegeta(&out, ht.Healthy().Share(4).Run(), "vegeta", []history.Lane{history.LaneFresh}); err != nil {
+	if _, err := export.Vegeta(&out, ht.Healthy().Share(4).Run(), []history.Lane{history.LaneFresh}); err != nil {
 		t.Fatal(err)
 	}
 	next := map[string]uint64{}
@@ -237,27 +231,12 @@ func TestVegetaWithASharedPlan(t *testing.T) {
 
 func TestExportOfWhatCannotBeRead(t *testing.T) {
 	run := ht.Healthy().FailReading(errors.New("checksum differs")).Run()
-	for format, write := range map[string]func(io.Writer) error{
-		"vegeta": func(w io.Writer) error { _, err := export.Vegeta(w, run, "vegeta", nil); return err },
-		"csv":    func(w io.Writer) error { _, err := export.CSV(w, []history.Run{run}, nil); return err },
-	} {
-		var out bytes.Buffer
-		err := write(&out)
-		if err == nil || err.Error() != "export chaos/drain-one-worker: checksum differs" {
-			t.Errorf("%s: error %v", format, err)
-		}
-		if format == "vegeta" && out.Len() > 0 {
-			t.Errorf("%s: %d bytes were written", format, out.Len())
-		}
-	}
-	if _, err := export.Vegeta(io.Discard, run, "csv", nil); err == nil {
-		t.Error("vegeta has no csv of this kind")
+	var out bytes.Buffer
+	if _, err := export.Vegeta(&out, run, nil); err == nil || err.Error() != "export chaos/drain-one-worker: checksum differs" || out.Len() > 0 {
+		t.Errorf("error %v, and %d bytes were written", err, out.Len())
 	}
 	full := ht.Healthy().Run()
-	if _, err := export.Vegeta(noRoom{}, full, "vegeta", nil); err == nil || err.Error() != "export chaos/drain-one-worker: no room" {
-		t.Errorf("error %v", err)
-	}
-	if _, err := export.CSV(noRoom{}, []history.Run{full}, nil); err == nil || !strings.Contains(err.Error(), "no room") {
+	if _, err := export.Vegeta(noRoom{}, full, nil); err == nil || err.Error() != "export chaos/drain-one-worker: no room" {
 		t.Errorf("error %v", err)
 	}
 }
@@ -265,111 +244,3 @@ func TestExportOfWhatCannotBeRead(t *testing.T) {
 type noRoom struct{}
 
 func (noRoom) Write([]byte) (int, error) { return 0, errors.New("no room") }
-
-// TestCSVAgrees checks that any tool counts the numbers of the verdict, with the query that --help shows.
-func TestCSVAgrees(t *testing.T) {
-	runs := golden(t)
-	odd := mixed().Header(func(h *history.Header) { h.Scenario, h.RunID = `odd,"name`+"\nx", "r 1" }).Run()
-	runs[`odd,"name x`] = odd
-	var all []history.Run
-	for _, run := range runs {
-		all = append(all, run)
-	}
-	var out bytes.Buffer
-	if _, err := export.CSV(&out, all, nil); err != nil {
-		t.Fatal(err)
-	}
-	rows, err := csv.NewReader(bytes.NewReader(out.Bytes())).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
-	at := make(map[string]int)
-	for i, name := range rows[0] {
-		at[name] = i
-	}
-	type sum struct{ requests, failed uint64 }
-	counted := make(map[string]sum)
-	for _, row := range rows[1:] {
-		if row[at["under_load"]] != "1" || row[at["outcome"]] == "unsent" {
-			continue
-		}
-		s := counted[row[at["scenario"]]]
-		if s.requests++; row[at["outcome"]] != "ok" {
-			s.failed++
-		}
-		counted[row[at["scenario"]]] = s
-		if row[at["lane"]] == "control" || row[at["run"]] == "" {
-			t.Fatalf("row %q", row)
-		}
-	}
-	for name, run := range runs {
-		requests, failed := verdictNumbers(run)
-		if counted[name] != (sum{requests, failed}) {
-			t.Errorf("%s: %+v are counted; the verdict says %d and %d", name, counted[name], requests, failed)
-		}
-	}
-	t.Run("sqlite3", func(t *testing.T) { sqlite(t, out.Bytes(), runs) })
-}
-
-// sqlite counts with sqlite3.
-func sqlite(t *testing.T, table []byte, runs map[string]history.Run) {
-	program, err := exec.LookPath("sqlite3")
-	if err != nil {
-		t.Skip("sqlite3 is not installed; Go's CSV reader has counted the same rows already")
-	}
-	file := filepath.Join(t.TempDir(), "run.csv")
-	if err := os.WriteFile(file, table, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	out, err := exec.CommandContext(t.Context(), program, "-separator", "|", ":memory:", ".import --csv "+file+" requests",
-		"SELECT scenario, count(*), sum(outcome <> 'ok') FROM requests WHERE under_load = '1' AND outcome <> 'unsent' GROUP BY scenario").CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
-	if len(lines) != len(runs) {
-		t.Errorf("%d scenarios, want %d:\n%s", len(lines), len(runs), out)
-	}
-	for name, run := range runs {
-		requests, failed := verdictNumbers(run)
-		if want := fmt.Sprintf("%s|%d|%d", name, requests, failed); !strings.Contains(string(out), want) {
-			t.Errorf("sqlite3 says\n%swant %s in it", out, want)
-		}
-	}
-}
-
-// TestCSVHasEveryRow checks every row, with all fields of a request.
-func TestCSVHasEveryRow(t *testing.T) {
-	run := mixed().Run()
-	var out bytes.Buffer
-	counts, err := export.CSV(&out, []history.Run{run}, []history.Lane{history.LaneFresh, history.LaneControl})
-	if err != nil || len(counts) != 2 {
-		t.Fatal(counts, err)
-	}
-	lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
-	encoder := history.NewEncoder()
-	if want := "run,scenario,proxy_mode,under_load," + strings.TrimSpace(string(encoder.AppendHeader(nil))); lines[0] != want {
-		t.Errorf("%q, want %q", lines[0], want)
-	}
-	n := 1
-	for r, err := range run.Requests() {
-		if err != nil {
-			t.Fatal(err)
-		}
-		if r.Lane == history.LaneReused {
-			continue
-		}
-		underLoad := "1"
-		if r.Due < ht.SteadyAt || r.Due >= ht.DrainedAt {
-			underLoad = "0"
-		}
-		want := run.Header.RunID + "," + run.Header.Scenario + "," + run.Header.Cluster.ProxyMode + "," + underLoad + "," + strings.TrimSuffix(string(encoder.Append(nil, r)), "\n")
-		if n >= len(lines) || lines[n] != want {
-			t.Fatalf("line %d: want %q", n, want)
-		}
-		n++
-	}
-	if n != len(lines) {
-		t.Errorf("%d lines, want %d", len(lines), n)
-	}
-}

@@ -6,42 +6,38 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 )
 
-// Open opens the records below a folder. An unreadable record is an error, because its rows would be missing.
-func Open(dir string) ([]history.Run, error) {
+// Open opens the only record with load below a folder: vegeta's tools know no scenarios. A record that cannot be read is an error, because it may
+// be the one that was meant.
+func Open(dir string) (history.Run, error) {
 	records, err := runfolder.Records(dir)
 	if err != nil {
-		return nil, err
+		return history.Run{}, err
 	}
 	if len(records) == 0 {
-		return nil, fmt.Errorf("export %s: there is no record in it; give a run's folder, such as artifacts/latest", dir)
+		return history.Run{}, fmt.Errorf("export %s: there is no record in it; give a run's folder, such as artifacts/latest", dir)
 	}
-	var runs []history.Run
+	var loaded []history.Run
 	for _, record := range records {
 		run, err := history.Open(filepath.Join(dir, filepath.FromSlash(record)))
 		if err != nil {
-			return nil, err
+			return run, err
 		}
-		runs = append(runs, run)
+		if run.Header.Plan != nil {
+			loaded = append(loaded, run)
+		}
 	}
-	return runs, nil
-}
-
-// Loaded returns the only record with load: vegeta's tools know no scenarios.
-func Loaded(dir string, runs []history.Run) ([]history.Run, error) {
-	loaded := slices.DeleteFunc(runs, func(run history.Run) bool { return run.Header.Plan == nil })
 	switch len(loaded) {
 	case 0:
-		return nil, fmt.Errorf("export %s: it has no requests: no load was planned", dir)
+		return history.Run{}, fmt.Errorf("export %s: it has no requests: no load was planned", dir)
 	case 1:
-		return loaded, nil
+		return loaded[0], nil
 	}
-	return nil, &SeveralError{Dir: dir, Scenarios: len(loaded), First: loaded[0].Header.Scenario}
+	return history.Run{}, &SeveralError{Dir: dir, Scenarios: len(loaded), First: loaded[0].Header.Scenario}
 }
 
 // SeveralError is the error of an export of one scenario from a folder with several scenarios.
@@ -52,8 +48,7 @@ type SeveralError struct {
 }
 
 func (e *SeveralError) Error() string {
-	return fmt.Sprintf("%s has %d scenarios with load: name one, such as %s, or give --format csv", e.Dir, e.Scenarios,
-		filepath.Join(e.Dir, filepath.FromSlash(e.First)))
+	return fmt.Sprintf("%s has %d scenarios with load: name one, such as %s", e.Dir, e.Scenarios, filepath.Join(e.Dir, filepath.FromSlash(e.First)))
 }
 
 // WriteTo writes to a file, or without a name to out. It removes a file that it could not write completely.

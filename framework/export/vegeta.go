@@ -13,29 +13,20 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
-// encodings are vegeta's encodings of results, by format. vegeta's commands detect the encoding.
-var encodings = map[string]func(io.Writer) vegeta.Encoder{
-	"vegeta": vegeta.NewEncoder, "vegeta-json": vegeta.NewJSONEncoder, "vegeta-csv": vegeta.NewCSVEncoder,
-}
-
 // key names a sequence of requests.
 type key struct {
 	worker string
 	lane   history.Lane
 }
 
-// Vegeta writes the requests of some lanes of a record (lanes none: all except the control lane) as vegeta's results, in one of
-// Formats. It leaves out unsent requests, and those that were not due under load: vegeta knows neither. It reads the requests
-// twice, and writes nothing of a record whose requests cannot be read.
+// Vegeta writes the requests of some lanes of a record (lanes none: all except the control lane) as vegeta's results. It
+// leaves out unsent requests, and those that were not due under load: vegeta knows neither. It reads the requests twice, and
+// writes nothing of a record whose requests cannot be read.
 //
 // Each lane is an attack; with several workers, each lane of each worker. Results are numbered from zero without gaps, in the
 // order in which they were due, because vegeta plot draws nothing after a gap. A result's time is when the request was due, and
 // not when it was sent, so a client that lags does not hide waiting time.
-func Vegeta(to io.Writer, run history.Run, format string, lanes []history.Lane) ([]Counts, error) {
-	encoding := encodings[format]
-	if encoding == nil {
-		return nil, fmt.Errorf("export: unknown vegeta format %q", format)
-	}
+func Vegeta(to io.Writer, run history.Run, lanes []history.Lane) ([]Counts, error) {
 	s := scopeOf(run, lanes)
 	var counts counted
 	shares := run.Shares()
@@ -59,7 +50,7 @@ func Vegeta(to io.Writer, run history.Run, format string, lanes []history.Lane) 
 		n.count()
 	}
 	w := vegetaWriter{run: run, scope: s, numbers: numbers, shares: shares, manyWorkers: len(workers) > 1}
-	return counts.sorted(), w.write(to, encoding)
+	return counts.sorted(), w.write(to)
 }
 
 // vegetaWriter reads the requests the second time, and writes the results.
@@ -71,9 +62,9 @@ type vegetaWriter struct {
 	manyWorkers bool
 }
 
-func (w vegetaWriter) write(to io.Writer, encoding func(io.Writer) vegeta.Encoder) error {
+func (w vegetaWriter) write(to io.Writer) error {
 	buffered := bufio.NewWriterSize(to, 1<<16)
-	encode := encoding(buffered)
+	encode := vegeta.NewEncoder(buffered)
 	urls := make(map[history.Lane]string)
 	if plan := w.run.Header.Plan; plan != nil {
 		for _, l := range plan.Lanes {

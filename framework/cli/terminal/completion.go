@@ -11,7 +11,6 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/clusters/engine"
 	"github.com/holdfast-ha/holdfast/framework/audit"
-	"github.com/holdfast-ha/holdfast/framework/export"
 	"github.com/holdfast-ha/holdfast/framework/load"
 	"github.com/holdfast-ha/holdfast/framework/maintenance"
 	"github.com/holdfast-ha/holdfast/framework/provider"
@@ -54,7 +53,6 @@ var flagValues = map[string]cobra.CompletionFunc{
 	"emit":     oneOf(func() []string { return []string{"policy", "patrol", "patrol-rules", "patrol-dashboard"} }),
 	"fail-on":  oneOf(func() []string { return []string{"error", "warning", "note", "never"} }),
 	"for":      CompleteScenarios,
-	"format":   oneOf(export.Formats),
 	"incident": oneOf(func() []string { return selection.IncidentNames(scenario.Incidents) }),
 	"label":    oneOf(func() []string { return selection.Labels(scenario.All) }),
 	"lane":     oneOf(laneNames),
