@@ -58,6 +58,8 @@ func TestEveryProbeLooksAtEveryFault(t *testing.T) {
 	}{
 		"by default": {apptest.Promises{}, "delete-pod", []string{"NoFailedRequests {}", `AnswersWithin {"foreign":true}`},
 			"the deletion of a pod of Deployment cache is invisible to clients of web and cache"},
+		"a missing image": {apptest.Promises{}, "bad-image", []string{"NoFailedRequests {}", `AnswersWithin {"foreign":true}`},
+			"a rolling update to a missing image and its rollback of Deployment cache is invisible to clients of web and cache"},
 		"the cache may be away": {few, "delete-pod", []string{
 			`NoFailedRequests {"lanes":["fresh@web","reused@web"]}`, `AnswersWithin {"lanes":["fresh@web","reused@web"],"foreign":true}`,
 			`FewFailedRequests {"lanes":["fresh@cache","reused@cache"],"share":0.99,"by":"holdfast.yaml"}`},

@@ -60,6 +60,9 @@ var Faults = map[string]Disruption{
 			Faults: []fault.Fault{fault.TryRollout{}}, Promises: []invariant.Invariant{invariant.RolloutCompletes{Workload: w.Name}},
 		}
 	}},
+	"bad-image": {class: Voluntary, noun: "a rolling update to a missing image and its rollback", make: func(app.Workload) scenario.Spec {
+		return scenario.Spec{Faults: []fault.Fault{fault.BadRollout{Image: fault.NoSuchImage}}, Hold: unnoticed, About: 80 * time.Second}
+	}},
 	"drain": {class: Voluntary, noun: "the drain of a node", make: func(w app.Workload) scenario.Spec {
 		return scenario.Spec{
 			Faults: []fault.Fault{fault.TryDrain{For: drainLimit}}, Promises: []invariant.Invariant{invariant.DrainCompletes{Workload: w.Name}},
@@ -92,6 +95,8 @@ var Faults = map[string]Disruption{
 const (
 	// componentAway is how long a component is away.
 	componentAway = 30 * time.Second
+	// unnoticed is how long a release that does not work stays before it is rolled back.
+	unnoticed = 10 * time.Second
 	// pressure is how long a node stays under pressure after its evictions, and evicted how soon after them failures must have ended.
 	pressure = 8 * time.Second
 	evicted  = 5 * time.Second

@@ -38,6 +38,11 @@ func TestARolloutThatReplacesNoPodIsSkipped(t *testing.T) {
 		if want := []string{"app/drain", "app/rollout"}[:len(names)]; !slices.Equal(names, want) || (len(names) == 1) != (test.why != "") {
 			t.Errorf("%s: scenarios %q", name, names)
 		}
+		tried.Faults = []string{"bad-image"}
+		const bad = "Skipped: bad-image of StatefulSet web"
+		if _, _, err = tried.Scenarios(); (err != nil) != (test.why != "") || err != nil && !strings.Contains(err.Error(), bad) {
+			t.Errorf("%s: a bad image alone: %v", name, err)
+		}
 		tried.Faults = []string{"rollout"}
 		if _, _, err = tried.Scenarios(); (err != nil) != (test.why != "") || err != nil && !strings.Contains(err.Error(), "nothing is left to test:\n  "+test.why) {
 			t.Errorf("%s: a rollout alone: %v", name, err)

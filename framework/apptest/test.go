@@ -80,7 +80,7 @@ func (t Test) Scenarios() (all []scenario.Spec, untested []Untested, err error) 
 
 // skip is why a fault would show nothing of a workload; empty: it shows something.
 func skip(w app.Workload, fault string) string {
-	if w.Replicas == 0 || fault == "rollout" {
+	if w.Replicas == 0 || fault == "rollout" || fault == "bad-image" {
 		return w.Stuck
 	}
 	return ""

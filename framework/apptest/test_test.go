@@ -126,7 +126,7 @@ func TestWhatCannotBeTestedIsSaid(t *testing.T) {
 		"another port":        {[]string{"http://web:81/"}, nil, "Service web has no port 81; it has 80"},
 		"a headless Service":  {[]string{"http://peers/"}, nil, "Service peers is headless"},
 		"no http":             {[]string{"postgres://web/"}, nil, "is no URL of a Service"},
-		"an unknown fault":    {[]string{"http://web/"}, []string{"earthquake"}, `there is no fault "earthquake": want one of apiserver, containerd`},
+		"an unknown fault":    {[]string{"http://web/"}, []string{"earthquake"}, `there is no fault "earthquake": want one of apiserver, bad-image, containerd`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tested := apptest.Test{App: a, Faults: test.faults}

@@ -195,6 +195,7 @@ func TestStrings(t *testing.T) {
 		"try for 15s to drain 1 worker":                              TryDrain{For: 15 * time.Second},
 		"try for 15s to drain the worker of a pod that is not ready": TryDrain{For: 15 * time.Second, Unready: true},
 		"roll out a bad version, --broken=hang":                      BadRollout{Args: badArgs},
+		"roll out the image " + NoSuchImage:                          BadRollout{Image: NoSuchImage},
 		"drain a zone and open it again":                             Unbalance{},
 	} {
 		if f.String() != want {

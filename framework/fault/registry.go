@@ -9,6 +9,7 @@ func Examples() []Fault {
 		Autoscale{CPU: 60, Max: 10},
 		AutoscaleVertically{},
 		BadRollout{Args: []string{"--broken=hang"}},
+		BadRollout{Image: NoSuchImage},
 		ComponentAway{Component: Kubelet, For: time.Second},
 		ComponentAway{Component: Scheduler, For: time.Second},
 		ComponentKill{Component: Kubelet},

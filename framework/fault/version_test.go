@@ -1,6 +1,7 @@
 package fault
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -22,11 +23,20 @@ var (
 )
 
 func (w *world) isBad(d *appsv1.Deployment) bool {
-	return len(d.Spec.Template.Spec.Containers[0].Args) > len(goodArgs)
+	c := d.Spec.Template.Spec.Containers[0]
+	return len(c.Args) > len(goodArgs) || c.Image == NoSuchImage
 }
 
 func (w *world) badNames() []string {
 	return slices.DeleteFunc(w.allNames(), func(name string) bool { return !strings.HasPrefix(name, "bad-") })
+}
+
+// replaceable are the pods of a bad version that their controller replaces: that of a StatefulSet none that waits for its image.
+func (w *world) replaceable() []string {
+	return slices.DeleteFunc(w.badNames(), func(name string) bool {
+		o, err := w.client.Tracker().Get(corev1.SchemeGroupVersion.WithResource("pods"), "ns", name)
+		return err == nil && w.isSet && waitsForImage(*o.(*corev1.Pod))
+	})
 }
 
 // pod that was just started, and is ready.
@@ -51,17 +61,24 @@ func (w *world) pod() *corev1.Pod {
 	return p
 }
 
-// badPod runs and is not ready, unless nobody asks.
+// badPod runs and is not ready, unless nobody asks. Without its image it waits.
 func (w *world) badPod() *corev1.Pod {
 	p := w.pod()
 	p.Name = strings.Replace(p.Name, "pod-", "bad-", 1)
 	if !w.unprobed {
 		p.Status.Conditions = nil
 	}
+	if p.Spec.Containers[0].Image == NoSuchImage && !w.starting {
+		p.Status.Phase, p.Status.Conditions = corev1.PodPending, nil
+		p.Status.ContainerStatuses[0].State = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff"}}
+	}
+	if w.ofBad != nil {
+		w.ofBad(p)
+	}
 	return p
 }
 
-// commanded gives the one container another command line.
+// commanded gives the one container another command line or image.
 func (w *world) commanded(patch string) (bool, runtime.Object, error) {
 	var d struct {
 		Spec struct {
@@ -77,7 +94,10 @@ func (w *world) commanded(patch string) (bool, runtime.Object, error) {
 	now := w.deployment()
 	if !w.deaf {
 		now.Generation++
-		now.Spec.Template.Spec.Containers[0].Args = d.Spec.Template.Spec.Containers[0].Args
+		is, to := &now.Spec.Template.Spec.Containers[0], d.Spec.Template.Spec.Containers[0]
+		if is.Image = cmp.Or(to.Image, is.Image); to.Image == "" {
+			is.Args = to.Args
+		}
 		_ = w.client.Tracker().Update(deployments, now, "ns")
 	}
 	w.reconcile(nil)

@@ -50,19 +50,20 @@ type world struct {
 
 	mu        sync.Mutex
 	made      int
-	frozen    bool          // controllers do nothing: no disturbance ever shows
-	deaf      bool          // the API server says yes to all that is asked, and changes nothing
-	lag       time.Duration // so much later do controllers act; until then, what was deleted is going
-	evictable int           // how many evictions the budget still grants
-	isSet     bool          // the workload is a StatefulSet
-	stubborn  bool          // pods are placed on closed nodes, too
-	stale     bool          // endpoints stay as they are
-	shrink    string        // so little processor time does a filler get
-	unprobed  bool          // what is started is ready
-	starting  bool          // what is made is never started
-	untainted bool          // the node controller sees no pressure
-	evictor   string        // what a kubelet's evictions are ascribed to
-	presses   int           // of kubelets that were restarted under pressure; a pending one is called off by the next
+	frozen    bool              // controllers do nothing: no disturbance ever shows
+	deaf      bool              // the API server says yes to all that is asked, and changes nothing
+	lag       time.Duration     // so much later do controllers act; until then, what was deleted is going
+	evictable int               // how many evictions the budget still grants
+	isSet     bool              // the workload is a StatefulSet
+	stubborn  bool              // pods are placed on closed nodes, too
+	stale     bool              // endpoints stay as they are
+	shrink    string            // so little processor time does a filler get
+	ofBad     func(*corev1.Pod) // what is said of the pods of a bad version; nil: what is usual
+	unprobed  bool              // what is started is ready
+	starting  bool              // what is made is never started
+	untainted bool              // the node controller sees no pressure
+	evictor   string            // what a kubelet's evictions are ascribed to
+	presses   int               // of kubelets that were restarted under pressure; a pending one is called off by the next
 
 	unmeasured bool     // the autoscaler has no metrics
 	unmoved    bool     // autoscalers change nothing
@@ -243,7 +244,7 @@ func (w *world) act(remove []string) {
 		d.Status.UpdatedReplicas, d.Status.UnavailableReplicas = surge, surge
 		w.scaleTo(surge, w.badNames, w.badPod)
 	} else {
-		w.scaleTo(0, w.badNames, nil)
+		w.scaleTo(0, w.replaceable, nil)
 	}
 	_ = w.client.Tracker().Update(deployments, d, "ns")
 	w.publish()
