@@ -41,7 +41,7 @@ func TestExport(t *testing.T) {
 		"two":                {exit.BadUsage, "has 2 scenarios with load: name one, such as DIR/two/chaos/a"},
 		"none":               {exit.Failed, "export DIR/none: it has no requests: no load was planned"},
 		"one --vegeta":       {exit.Held, "chaos/a fresh: 6000 requests"},
-		"one --lane stream":  {exit.Failed, `it has no requests of its lanes, or of those that --lane names: ["stream"]`},
+		"one --lane grpc":    {exit.Failed, `it has no requests of its lanes, or of those that --lane names: ["grpc"]`},
 		"one --vegeta=false": {exit.BadUsage, "export writes for vegeta alone"},
 		"one --format csv":   {exit.BadUsage, "unknown flag: --format"},
 		"killed":             {exit.Held, "chaos/a: the record is incomplete: "},

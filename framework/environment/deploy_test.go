@@ -136,9 +136,9 @@ func TestPlan(t *testing.T) {
 		},
 		"elsewhere": {
 			func(s *scenario.Spec) {
-				s.Load = []load.Lane{{Lane: load.LaneStream, Target: "http://elsewhere/", Rate: 1}}
+				s.Load = []load.Lane{{Lane: load.LaneSocket, Target: "http://elsewhere/", Rate: 1}}
 			},
-			[]string{"stream http://elsewhere/"}, "",
+			[]string{"websocket http://elsewhere/"}, "",
 		},
 		"to nothing": {
 			func(s *scenario.Spec) { s.Gateway = &workloads.Gateway{Name: "none"} }, nil,

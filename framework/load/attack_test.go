@@ -19,7 +19,7 @@ import (
 // randomPlan returns a plan of a few seconds with random lanes, rates and limits.
 func randomPlan(d *loadtest.Dice) Plan {
 	p := Plan{ID: "p", Duration: time.Second + d.UpTo(6*time.Second)}
-	for _, name := range []history.Lane{history.LaneFresh, history.LaneReused, LaneStream, history.LaneControl} {
+	for _, name := range []history.Lane{history.LaneFresh, history.LaneReused, LaneSocket, history.LaneControl} {
 		if len(p.Lanes) > 0 && d.N(2) == 0 {
 			continue
 		}
@@ -88,7 +88,7 @@ func playRandomly(t *testing.T, d *loadtest.Dice, maxRows int) (*playing, histor
 func checkUnderWay(t *testing.T, a *playing) {
 	t.Helper()
 	for i, status := range a.Status() {
-		most := uint64(a.lanes[i].InFlight + 1) // one more may be in dispatch, or waiting for a stream
+		most := uint64(a.lanes[i].InFlight + 1) // one more may be in dispatch, or waiting for a connection
 		if status.Sent+status.Unsent+most < status.Planned || status.Planned < status.Sent+status.Unsent {
 			t.Errorf("planned %d, sent %d, unsent %d, with at most %d in flight: %s",
 				status.Planned, status.Sent, status.Unsent, most, status.Lane)

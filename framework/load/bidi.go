@@ -13,9 +13,6 @@ import (
 	"github.com/holdfast-ha/holdfast/workloads/backend"
 )
 
-// LaneStream is messages in lines of text to the sample backend.
-const LaneStream history.Lane = "stream"
-
 // LaneSocket is WebSocket messages to the sample backend.
 const LaneSocket history.Lane = "websocket"
 
@@ -28,19 +25,14 @@ const LaneSocket history.Lane = "websocket"
 type bidiTransport struct {
 	lane   Lane
 	dialer *dialer
-	open   message.Open
 
 	mu      sync.Mutex
 	current []*bidiStream // by turn, the streams that take messages; nil: the next message begins one
 	all     map[*bidiStream]bool
 }
 
-func newStreams(l Lane, d *dialer) transport { return newBidi(l, d, message.OpenLines) }
-
-func newWebSockets(l Lane, d *dialer) transport { return newBidi(l, d, message.OpenWebSocket) }
-
-func newBidi(l Lane, d *dialer, open message.Open) *bidiTransport {
-	return &bidiTransport{lane: l, dialer: d, open: open, current: make([]*bidiStream, l.Connections), all: make(map[*bidiStream]bool)}
+func newWebSockets(l Lane, d *dialer) transport {
+	return &bidiTransport{lane: l, dialer: d, current: make([]*bidiStream, l.Connections), all: make(map[*bidiStream]bool)}
 }
 
 // bidiStream is a connection in use. Its fields are guarded by the transport's lock, except that until ready is closed they belong
@@ -108,7 +100,7 @@ func (d *bidiTransport) begin(ctx context.Context, s *bidiStream) {
 		close(s.dialled)
 		stop := context.AfterFunc(ctx, func() { _ = s.conn.Close() })
 		var head http.Header
-		if s.messages, head, s.status, err = d.open(ctx, s.conn, address+path); err == nil {
+		if s.messages, head, s.status, err = message.OpenWebSocket(ctx, s.conn, address+path); err == nil {
 			s.conn.answeredBy(identity(head))
 		}
 		if !stop() {

@@ -19,45 +19,11 @@ import (
 	"github.com/holdfast-ha/holdfast/workloads/backend"
 )
 
-// heldConn is the server's end of a long-lived connection. Its methods answer well or misbehave on demand.
-type heldConn interface {
-	receive() (id string, ok bool)
-	send(text string)
-	answer(id string, nth int)
-	cut()       // sends only the beginning of a message
-	sendClose() // sends a close message
-
-	// Methods of exchange.
-	resets()
-	waits()
-	silent(time.Duration) bool
-}
-
-// heldServer reads a client's opening request, and answers it if well is true.
-type heldServer func(c *exchange, n int, well bool) heldConn
-
-type lineServer struct{ *exchange }
-
-func streamServer(c *exchange, n int, well bool) heldConn {
-	if c.request(); well {
-		_, _ = fmt.Fprintf(c, "HTTP/1.1 101 Switching\r\nConnection: Upgrade\r\nUpgrade: %s\r\n%s\r\n", backend.StreamProtocol, headLines(pod(n)))
-	}
-	return lineServer{c}
-}
-
-func (s lineServer) receive() (string, bool) {
-	text, err := s.in.ReadString('\n')
-	return strings.TrimSuffix(text, "\n"), err == nil
-}
-
-func (s lineServer) send(text string)          { _, _ = io.WriteString(s, text+"\n") }
-func (s lineServer) cut()                      { _, _ = io.WriteString(s, "ok w/") }
-func (s lineServer) sendClose()                { s.send(backend.Bye) }
-func (s lineServer) answer(id string, nth int) { s.send(fmt.Sprintf("ok %s %d", id, nth)) }
-
+// frameServer is the server's end of a WebSocket. Its methods answer well or misbehave on demand.
 type frameServer struct{ *exchange }
 
-func webSocketServer(c *exchange, n int, well bool) heldConn {
+// webSocketServer reads a client's opening request, and answers it if well is true.
+func webSocketServer(c *exchange, n int, well bool) frameServer {
 	r, err := http.ReadRequest(c.in)
 	if err == nil && well {
 		sum := sha1.Sum([]byte(r.Header.Get("Sec-WebSocket-Key") + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"))
@@ -92,11 +58,11 @@ func (s frameServer) closes(code uint16) {
 }
 func (s frameServer) answer(id string, nth int) { s.send(fmt.Sprintf("ok %s %d", id, nth)) }
 
-// heldMisbehaviours are the misbehaviours on held connections, most of them after one message was answered.
-func heldMisbehaviours(begin heldServer) map[string]misbehaviour {
-	after := func(do func(s heldConn)) script {
+// socketMisbehaviours are the misbehaviours on held connections, most of them after one message was answered.
+func socketMisbehaviours() map[string]misbehaviour {
+	after := func(do func(s frameServer)) script {
 		return func(_ *testing.T, n int, c *exchange) {
-			s := begin(c, n, true)
+			s := webSocketServer(c, n, true)
 			id, _ := s.receive()
 			s.answer(id, 1)
 			if _, ok := s.receive(); ok {
@@ -106,27 +72,27 @@ func heldMisbehaviours(begin heldServer) map[string]misbehaviour {
 	}
 	const once = "a message is written once"
 	return everywhere(map[string]misbehaviour{
-		"resets":       {requests: 2, want: history.Reset, err: "reset by peer", serve: after(func(s heldConn) { s.resets() })},
-		"closes early": {requests: 2, want: history.ClosedEarly, err: "EOF", serve: after(func(heldConn) {})},
+		"resets":       {requests: 2, want: history.Reset, err: "reset by peer", serve: after(func(s frameServer) { s.resets() })},
+		"closes early": {requests: 2, want: history.ClosedEarly, err: "EOF", serve: after(func(frameServer) {})},
 		"no answer in time": {want: history.TimeoutResponse, quick: quickResponse, serve: func(_ *testing.T, n int, c *exchange) {
-			begin(c, n, false).waits() // the opening request is not answered; an unanswered message would be a stall
+			webSocketServer(c, n, false).waits() // the opening request is not answered; an unanswered message would be a stall
 		}},
-		"stalls":              {requests: 2, want: history.Stall, quick: quickResponse, serve: after(func(s heldConn) { s.waits() })},
-		"cuts the answer off": {requests: 2, want: history.Truncated, err: "cut off", serve: after(func(s heldConn) { s.cut() })},
-		"wrong body":          {requests: 2, want: history.WrongBody, err: `got "ok no 2"`, serve: after(func(s heldConn) { s.answer("no", 2); s.waits() })},
+		"stalls":              {requests: 2, want: history.Stall, quick: quickResponse, serve: after(func(s frameServer) { s.waits() })},
+		"cuts the answer off": {requests: 2, want: history.Truncated, err: "cut off", serve: after(func(s frameServer) { s.cut() })},
+		"wrong body":          {requests: 2, want: history.WrongBody, err: `got "ok no 2"`, serve: after(func(s frameServer) { s.answer("no", 2); s.waits() })},
 		"bad status": {want: history.BadStatus, err: "status 503", serve: func(_ *testing.T, n int, c *exchange) {
-			begin(c, n, false)
+			webSocketServer(c, n, false)
 			c.head(503, 0, pod(n)...)
 		}},
-		"goes away meanwhile": {requests: 2, want: history.GoAway, err: "close message: ", serve: after(func(s heldConn) { s.sendClose() })},
+		"goes away meanwhile": {requests: 2, want: history.GoAway, err: "close message: ", serve: after(func(s frameServer) { s.sendClose() })},
 		"breaks an idle connection": {requests: 2, want: history.ClosedEarly, err: "without a close message: ", serve: func(_ *testing.T, n int, c *exchange) {
-			s := begin(c, n, true)
+			s := webSocketServer(c, n, true)
 			id, _ := s.receive()
 			s.answer(id, 1)
 		}},
 		"refuses a request it has not begun": {never: once},
 		"skips an answer": {requests: 2, want: history.Skipped, err: "number 2 of the connection by the server's count", serve: func(_ *testing.T, n int, c *exchange) {
-			s := begin(c, n, true)
+			s := webSocketServer(c, n, true)
 			s.receive()
 			id, _ := s.receive()
 			s.answer(id, 2)
@@ -135,13 +101,11 @@ func heldMisbehaviours(begin heldServer) map[string]misbehaviour {
 	})
 }
 
-var heldServers = map[history.Lane]heldServer{LaneStream: streamServer, LaneSocket: webSocketServer}
-
 // converse sends n messages, one after the other, and returns for each its outcome and its connection.
-func converse(t *testing.T, lane history.Lane, n int, serve func(s heldConn, n int)) (got []string) {
+func converse(t *testing.T, n int, serve func(s frameServer, n int)) (got []string) {
 	t.Helper()
-	url, _ := listen(t, func(_ *testing.T, n int, c *exchange) { serve(heldServers[lane](c, n, true), n) })
-	l := testLane(t, Lane{Lane: lane, Target: url, Rate: 1, Connections: 1, Timeouts: roomy})
+	url, _ := listen(t, func(_ *testing.T, n int, c *exchange) { serve(webSocketServer(c, n, true), n) })
+	l := testLane(t, Lane{Lane: LaneSocket, Target: url, Rate: 1, Connections: 1, Timeouts: roomy})
 	for _, r := range sendAll(t, l, n) {
 		got = append(got, fmt.Sprintf("%s on %d by %s", r.Outcome, r.Conn, r.Pod))
 	}
@@ -150,38 +114,36 @@ func converse(t *testing.T, lane history.Lane, n int, serve func(s heldConn, n i
 
 // A server that ends in an orderly way, with no answers missing, causes no failure: the client reconnects.
 func TestCloseMessagesAreNoFailures(t *testing.T) {
-	for lane := range heldServers {
-		for name, end := range map[string]func(s heldConn){
-			"a notice":        func(s heldConn) { s.send(backend.Leave); s.receive() },
-			"a close message": func(s heldConn) { s.sendClose() },
-		} {
-			t.Run(fmt.Sprint(lane, " ", name), func(t *testing.T) {
-				ended := make(chan struct{}, 1)
-				url, _ := listen(t, func(_ *testing.T, n int, c *exchange) {
-					s := heldServers[lane](c, n, true)
-					for nth := 1; nth < 3; nth++ {
-						id, _ := s.receive()
-						s.answer(id, nth)
-					}
-					end(s)
-					ended <- struct{}{}
-				})
-				l := testLane(t, Lane{Lane: lane, Target: url, Rate: 1, Connections: 1, Timeouts: roomy})
-				s := l.transport.sender(l)
-				for k := range uint64(6) {
-					if k > 0 && k%2 == 0 {
-						<-ended
-						gone(t, l)
-					}
-					s.send(k, 0)
+	for name, end := range map[string]func(s frameServer){
+		"a notice":        func(s frameServer) { s.send(backend.Leave); s.receive() },
+		"a close message": func(s frameServer) { s.sendClose() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			ended := make(chan struct{}, 1)
+			url, _ := listen(t, func(_ *testing.T, n int, c *exchange) {
+				s := webSocketServer(c, n, true)
+				for nth := 1; nth < 3; nth++ {
+					id, _ := s.receive()
+					s.answer(id, nth)
 				}
-				for i, r := range rowsOf(t, l.record) {
-					if want := uint64(i/2 + 1); r.Outcome != history.OK || r.Conn != want || r.Pod != fmt.Sprint("pod-", want-1) || r.Reused != (i%2 == 1) {
-						t.Errorf("%+v", r)
-					}
-				}
+				end(s)
+				ended <- struct{}{}
 			})
-		}
+			l := testLane(t, Lane{Lane: LaneSocket, Target: url, Rate: 1, Connections: 1, Timeouts: roomy})
+			s := l.transport.sender(l)
+			for k := range uint64(6) {
+				if k > 0 && k%2 == 0 {
+					<-ended
+					gone(t, l)
+				}
+				s.send(k, 0)
+			}
+			for i, r := range rowsOf(t, l.record) {
+				if want := uint64(i/2 + 1); r.Outcome != history.OK || r.Conn != want || r.Pod != fmt.Sprint("pod-", want-1) || r.Reused != (i%2 == 1) {
+					t.Errorf("%+v", r)
+				}
+			}
+		})
 	}
 }
 
@@ -206,42 +168,38 @@ func gone(t *testing.T, l *lane) {
 
 // After a leave notice, the client waits for its answers on the connection, sends nothing more on it, and then closes it.
 func TestANoticeIsNoEnd(t *testing.T) {
-	for lane := range heldServers {
-		t.Run(string(lane), func(t *testing.T) {
-			left := make(chan bool, 1)
-			url, _ := listen(t, func(_ *testing.T, n int, c *exchange) {
-				s := heldServers[lane](c, n, true)
-				id, _ := s.receive()
-				if n == 0 {
-					s.send(backend.Leave)
-					stays := s.silent(50 * time.Millisecond)
-					s.answer(id, 1)
-					_, more := s.receive()
-					left <- stays && !more
-					return
-				}
-				s.answer(id, 1)
-				s.waits()
-			})
-			l := testLane(t, Lane{Lane: lane, Target: url, Rate: 1, Connections: 1, Timeouts: roomy})
-			for i, r := range sendAll(t, l, 2) {
-				if r.Outcome != history.OK || r.Conn != uint64(i+1) {
-					t.Errorf("%+v", r)
-				}
-			}
-			if !<-left {
-				t.Error("the client did not wait for its answer, or sent another message after the leave notice")
-			}
-		})
+	left := make(chan bool, 1)
+	url, _ := listen(t, func(_ *testing.T, n int, c *exchange) {
+		s := webSocketServer(c, n, true)
+		id, _ := s.receive()
+		if n == 0 {
+			s.send(backend.Leave)
+			stays := s.silent(50 * time.Millisecond)
+			s.answer(id, 1)
+			_, more := s.receive()
+			left <- stays && !more
+			return
+		}
+		s.answer(id, 1)
+		s.waits()
+	})
+	l := testLane(t, Lane{Lane: LaneSocket, Target: url, Rate: 1, Connections: 1, Timeouts: roomy})
+	for i, r := range sendAll(t, l, 2) {
+		if r.Outcome != history.OK || r.Conn != uint64(i+1) {
+			t.Errorf("%+v", r)
+		}
+	}
+	if !<-left {
+		t.Error("the client did not wait for its answer, or sent another message after the leave notice")
 	}
 }
 
 // A close frame with a code other than ask.Orderly is no orderly end.
 func TestOtherCloseCodesAreFailures(t *testing.T) {
-	got := converse(t, LaneSocket, 3, func(s heldConn, n int) {
+	got := converse(t, 3, func(s frameServer, n int) {
 		id, _ := s.receive()
 		if n == 0 {
-			s.(frameServer).closes(websocket.CloseInternalServerErr)
+			s.closes(websocket.CloseInternalServerErr)
 			return
 		}
 		s.answer(id, 1)
@@ -313,7 +271,7 @@ func (*mute) Close()                           {}
 func TestAStallMovesTheNextMessage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		limits := Timeouts{Connect: time.Second, Response: 3 * time.Second, Request: 5 * time.Second}
-		l := testLane(t, Lane{Lane: LaneStream, Target: "http://pipe.test/", Rate: 1, Connections: 1, Timeouts: limits})
+		l := testLane(t, Lane{Lane: LaneSocket, Target: "http://pipe.test/", Rate: 1, Connections: 1, Timeouts: limits})
 		d := l.transport.(*bidiTransport)
 		quiet := silentStream(2)
 		other := silentStream(3)
@@ -349,7 +307,7 @@ func TestAStallMovesTheNextMessage(t *testing.T) {
 func TestABreakHasOneText(t *testing.T) {
 	const want = "the connection ended without a close message: EOF"
 	broken := func(t *testing.T) (*lane, *bidiTransport, *bidiStream) {
-		l := testLane(t, Lane{Lane: LaneStream, Target: "http://pipe.test/", Rate: 1, Connections: 1, Timeouts: roomy})
+		l := testLane(t, Lane{Lane: LaneSocket, Target: "http://pipe.test/", Rate: 1, Connections: 1, Timeouts: roomy})
 		d, s := l.transport.(*bidiTransport), silentStream(1)
 		s.conn.Conn, _ = net.Pipe()
 		s.conn.breaks(io.EOF)

@@ -174,7 +174,7 @@ func TestLanesOverTLSSpeakTheirProtocol(t *testing.T) {
 func TestTargetsOfLanes(t *testing.T) {
 	for lane, targets := range map[history.Lane]map[string]bool{
 		"fresh": {"http": true, "https": true, "ws": false}, LaneH2C: {"http": true, "https": false}, LaneH2CFresh: {"http": true, "https": false},
-		LaneH2: {"http": false, "https": true}, LaneH2Fresh: {"http": false, "https": true}, LaneStream: {"http": true, "https": false},
+		LaneH2: {"http": false, "https": true}, LaneH2Fresh: {"http": false, "https": true}, LaneSocket: {"http": true, "https": false},
 		LaneWS: {"ws": true, "wss": true, "https": false}, LaneTCP: {"tcp": true, "http": false},
 	} {
 		for scheme, want := range targets {

@@ -44,7 +44,6 @@ const (
 var Lanes = []LaneKind{
 	{Name: history.LaneFresh, Protocol: "HTTP/1.1", Connections: PerRequest, Rate: 40, DefaultRate: 100, connect: newFresh},
 	{Name: history.LaneReused, Protocol: "HTTP/1.1", Connections: Pooled, Rate: 40, DefaultRate: 100, connect: newPooled},
-	{Name: LaneStream, Protocol: "lines of text after an HTTP/1.1 upgrade", Connections: Held, EndsAtGateway: true, Rate: 40, Server: backend.Stream, connect: newStreams},
 	{Name: LaneH2C, Protocol: protocolH2C, Connections: Multiplexed, Rate: 40, connect: newMultiplexed},
 	{Name: LaneGRPC, Protocol: "gRPC", Connections: Multiplexed, EndsAtGateway: true, Rate: 30, Server: backend.GRPC, connect: newChannels},
 	{Name: LaneSocket, Protocol: protocolSocket, Connections: Held, EndsAtGateway: true, Rate: 40, Server: backend.WebSocket, connect: newWebSockets},

@@ -51,8 +51,8 @@ func misbehaviours(kind LaneKind) map[string]misbehaviour {
 	case "gRPC":
 		return grpcMisbehaviours()
 	}
-	if begin := heldServers[kind.Name]; begin != nil {
-		return heldMisbehaviours(begin)
+	if kind.Name == LaneSocket {
+		return socketMisbehaviours()
 	}
 	return nil
 }

@@ -72,13 +72,13 @@ func TestPlanValidate(t *testing.T) {
 func TestPlanDefaults(t *testing.T) {
 	asked := Plan{ID: "p", Lanes: []Lane{
 		{Lane: history.LaneReused, Target: "http://a/", Rate: 200},
-		{Lane: LaneStream, Target: "http://a/", Rate: 1},
+		{Lane: LaneSocket, Target: "http://a/", Rate: 1},
 		{Lane: LaneH2C, Target: "http://a/", Rate: 1},
 		{Lane: history.LaneControl, Rate: 10_000, Timeouts: Timeouts{Request: time.Second}, Connections: 3},
 	}}
 	want := Plan{ID: "p", Duration: DefaultDuration, Lanes: []Lane{
 		{Lane: history.LaneReused, Target: "http://a/", Rate: 200, Connections: 32, InFlight: 1000, Timeouts: DefaultTimeouts},
-		{Lane: LaneStream, Target: "http://a/", Rate: 1, Connections: 16, InFlight: 64, Timeouts: DefaultTimeouts},
+		{Lane: LaneSocket, Target: "http://a/", Rate: 1, Connections: 16, InFlight: 64, Timeouts: DefaultTimeouts},
 		{Lane: LaneH2C, Target: "http://a/", Rate: 1, Connections: 16, InFlight: 64, Timeouts: DefaultTimeouts},
 		{
 			Lane: history.LaneControl, Target: "http://control/", Rate: 10_000, Connections: 3, InFlight: MaxInFlight,

@@ -13,7 +13,7 @@ import (
 var EveryLaneDrain = scenario.Describe(scenario.Spec{
 	Name: "chaos/every-lane-drain",
 	Claim: "draining one worker is invisible to clients that open a connection per request, reuse connections, multiplex them " +
-		"(HTTP/2, gRPC) or hold one permanently (a WebSocket, a stream)",
+		"(HTTP/2, gRPC) or hold one permanently (a WebSocket)",
 	Backend: workloads.Backend{
 		Replicas: 3, // so that the evicted pod has a third of the connections
 	},

@@ -16,7 +16,7 @@ import (
 var EveryLaneRollingUpdate = scenario.Describe(scenario.Spec{
 	Name: "chaos/every-lane-rolling-update",
 	Claim: "a rolling update and its rollback are invisible to clients that open a connection per request, reuse connections, " +
-		"multiplex them (HTTP/2, gRPC) or hold one permanently (a WebSocket, a stream)",
+		"multiplex them (HTTP/2, gRPC) or hold one permanently (a WebSocket)",
 	Backend: workloads.Backend{
 		StartDelay: 2 * time.Second, // as in chaos/rolling-update
 	},

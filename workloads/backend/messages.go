@@ -3,8 +3,6 @@ package backend
 import (
 	"context"
 	"fmt"
-	"maps"
-	"net/http"
 	"time"
 
 	"github.com/holdfast-ha/holdfast/workloads/serve"
@@ -24,34 +22,6 @@ const (
 	idlePatience  = 2 * time.Minute
 )
 
-// messageConn is a long-lived connection that carries messages both ways. A client sends messages, each an ID, at any time, and gets
-// an answer to each, in order: "ok", the ID, and the number of messages on this connection so far.
-type messageConn interface {
-	receive() (string, error)
-	send(string) error
-	sendClose()   // announces a clean end of the server
-	close() error // may be called while another goroutine is in receive
-}
-
-// messages handles GET requests of a path, whose connections it upgrades to carry messages. upgrade gets the response's headers in
-// the writer: they identify the backend. If it fails, it has sent an error response.
-func (o Options) messages(
-	path string, upgrade func(http.ResponseWriter, *http.Request) (messageConn, error), otherwise http.Handler,
-) http.Handler {
-	mux, who := http.NewServeMux(), o.who()
-	mux.Handle("/", otherwise)
-	mux.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) {
-		maps.Copy(w.Header(), who)
-		c, err := upgrade(w, r)
-		if err != nil {
-			return
-		}
-		defer func() { _ = c.close() }()
-		o.answerAll(r.Context(), c)
-	})
-	return mux
-}
-
 // received is a message and the time at which it is to be answered.
 type received struct {
 	id string
@@ -60,7 +30,7 @@ type received struct {
 
 // answerAll answers messages until the client closes the connection, the connection breaks, or the client's time to leave
 // is over.
-func (o Options) answerAll(ctx context.Context, c messageConn) {
+func (o Options) answerAll(ctx context.Context, c webSocket) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	messages := make(chan received, maxUnanswered)

@@ -1,6 +1,7 @@
 package backend
 
 import (
+	"maps"
 	"net/http"
 	"time"
 
@@ -10,24 +11,28 @@ import (
 // WebSocketPath is the path of WebSockets. A server that shuts down cleanly ends with a close frame with code 1001.
 const WebSocketPath = "/websocket"
 
-// WebSocket is messages over a WebSocket.
+// WebSocket is messages over a WebSocket. A client sends messages, each an ID, at any time, and gets an answer to each, in order: "ok", the
+// ID, and the number of messages on this connection so far.
 //
 // Source: https://www.rfc-editor.org/rfc/rfc6455
 func WebSocket(o Options, otherwise http.Handler) http.Handler {
-	return o.messages(WebSocketPath, upgradeWebSocket, otherwise)
+	mux, who := http.NewServeMux(), o.who()
+	mux.Handle("/", otherwise)
+	mux.HandleFunc("GET "+WebSocketPath, func(w http.ResponseWriter, r *http.Request) {
+		maps.Copy(w.Header(), who)
+		var upgrade websocket.Upgrader
+		c, err := upgrade.Upgrade(w, r, w.Header())
+		if err != nil {
+			return // the upgrader has sent an error response
+		}
+		defer func() { _ = c.Close() }()
+		c.SetReadLimit(maxMessageBytes)
+		o.answerAll(r.Context(), webSocket{c})
+	})
+	return mux
 }
 
 type webSocket struct{ *websocket.Conn }
-
-func upgradeWebSocket(w http.ResponseWriter, r *http.Request) (messageConn, error) {
-	var upgrade websocket.Upgrader
-	c, err := upgrade.Upgrade(w, r, w.Header())
-	if err != nil {
-		return nil, err
-	}
-	c.SetReadLimit(maxMessageBytes)
-	return webSocket{c}, nil
-}
 
 func (s webSocket) receive() (string, error) {
 	if err := s.SetReadDeadline(time.Now().Add(idlePatience)); err != nil {
@@ -48,5 +53,3 @@ func (s webSocket) sendClose() {
 	frame := websocket.FormatCloseMessage(websocket.CloseGoingAway, "the server ends")
 	_ = s.WriteControl(websocket.CloseMessage, frame, time.Now().Add(writePatience)) // fails only if the connection is broken
 }
-
-func (s webSocket) close() error { return s.Close() }

@@ -1,12 +1,9 @@
-// Package message holds connections that carry messages both ways for as long as they last: a WebSocket, or lines of text after an
-// HTTP/1.1 upgrade. The server is the sample backend. What becomes of the messages is the caller's to judge.
+// Package message holds WebSockets, which carry messages both ways for as long as they last. The server is the sample backend. What
+// becomes of the messages is the caller's to judge.
 package message
 
 import (
-	"context"
 	"errors"
-	"net"
-	"net/http"
 	"time"
 )
 
@@ -20,10 +17,6 @@ type Conn interface {
 	// Close sends a close message, and closes the connection.
 	Close()
 }
-
-// Open makes a Conn of a connection. The server is asked for paths below at, which is an address or begins with one. Head is the head of
-// the server's answer. If the server answered with an unexpected status, the error is ErrBadStatus and status is what it answered.
-type Open func(ctx context.Context, over net.Conn, at string) (made Conn, head http.Header, status int, err error)
 
 // ErrClose marks an orderly end of a connection by the server.
 var ErrClose = errors.New("close message")

@@ -18,8 +18,9 @@ import (
 // to answer pings and close frames.
 type webSocket struct{ *websocket.Conn }
 
-// OpenWebSocket is an Open for messages in WebSockets.
-func OpenWebSocket(ctx context.Context, over net.Conn, at string) (Conn, http.Header, int, error) {
+// OpenWebSocket makes a WebSocket of a connection. The server is asked for paths below at, which is an address or begins with one. Head is the
+// head of the server's answer. If the server answered with an unexpected status, the error is ErrBadStatus and status is what it answered.
+func OpenWebSocket(ctx context.Context, over net.Conn, at string) (opened Conn, head http.Header, status int, err error) {
 	d := websocket.Dialer{NetDialContext: func(context.Context, string, string) (net.Conn, error) { return over, nil }}
 	made, answer, err := d.DialContext(ctx, "ws://"+at+backend.WebSocketPath, http.Header{"User-Agent": {"holdfast"}})
 	if answer != nil && answer.StatusCode != http.StatusSwitchingProtocols {
