@@ -121,7 +121,6 @@ func (j *Journal) explain(entries []Entry, o Object, d fingerprint.Difference, r
 
 // covers reports whether the field of an entry is that of a difference, or contains it.
 func covers(entry, differs string) bool {
-	entry = strings.TrimSuffix(entry, "/"+field.Element)
 	return differs == "" || differs == fingerprint.UID || differs == entry || strings.HasPrefix(differs, entry+"/")
 }
 
@@ -171,9 +170,6 @@ func (j *Journal) Preview(ctx context.Context) (all []Planned) {
 			p.Decision = Decision{State: Left, Why: e.NoUndo}
 		case e.Action == Command:
 			p.Decision = Decision{State: Undone, Why: fmt.Sprintf("by the command %q", e.RunUndo)}
-		case e.Action == Create:
-			read, err := j.get(ctx, e.Object)
-			p.Decision, p.Err = j.decideCreate(e, read, err)
 		default:
 			read, err := j.get(ctx, e.Object)
 			p.Decision, p.Err = j.decide(e, read, err)

@@ -8,10 +8,7 @@ import (
 	"strings"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/holdfast-ha/holdfast/framework/journal/field"
@@ -25,15 +22,10 @@ type Change struct {
 	Object Object
 	// UID refuses another object of the same name. Empty: the object that there is.
 	UID types.UID
-	// Field is the JSON pointer (RFC 6901) of the field that a Set sets, and Value is what it sets. If Field ends in "/-", Value is added
-	// to a list. Value must have the form in which the API server stores it. A Set cannot remove a field: an absent field does not show
-	// who has removed it.
+	// Field is the JSON pointer (RFC 6901) of the field that a Set sets, and Value is what it sets, in the form in which the API server
+	// stores it. A Set cannot remove a field: an absent field does not show who has removed it.
 	Field string
 	Value any
-	// Expect is what the field must hold before. nil: whatever it holds. Absent: nothing.
-	Expect any
-	// Manifest is the object that a Create creates. The journal adds an annotation to it.
-	Manifest *unstructured.Unstructured
 	// Run is the command of a Command, with its arguments, and RunUndo undoes it.
 	Run, RunUndo []string
 	// NoUndo is why nothing has to be undone. Empty: the change is undone.
@@ -41,9 +33,6 @@ type Change struct {
 	// For is how long the change may last. Zero: as long as the journal says.
 	For time.Duration
 }
-
-// Absent is the value of Change.Expect for a field that must not be there.
-var Absent = &struct{ absent byte }{}
 
 // controllerMakesAnother is why the end of a pod needs no undo.
 const controllerMakesAnother = "nothing to undo: its controller makes another"
@@ -72,15 +61,6 @@ func Label(name, key, value string) Change {
 		Field: Pointer("metadata", "labels", key), Value: value}
 }
 
-// Taint adds a taint to a node. If the node has a taint of this key and effect, Do returns an AlreadyError.
-func Taint(name string, taint corev1.Taint) Change {
-	value := map[string]any{"key": taint.Key, "effect": string(taint.Effect)}
-	if taint.Value != "" {
-		value["value"] = taint.Value
-	}
-	return Change{What: fmt.Sprintf("taint %s with %s", name, taint.ToString()), Action: Set, Object: node(name), Field: "/spec/taints/-", Value: value}
-}
-
 // Scale sets the replicas of a workload through its subresource scale: nothing more needs to be permitted. To zero it is scaled through the workload
 // itself: API servers leave a zero out of the subresource, and then do not keep who has set it.
 func Scale(workload Object, replicas int) Change {
@@ -105,19 +85,6 @@ func Restart(workload Object, at time.Time) Change {
 // EvictPod evicts a pod of that UID, if its budget allows it.
 func EvictPod(namespace, name string, uid types.UID) Change {
 	return Change{What: "evict pod " + namespace + "/" + name, Action: Evict, Object: pod(namespace, name), UID: uid, NoUndo: controllerMakesAnother}
-}
-
-// CreateObject creates an object of a resource. The object's kind must be set.
-func CreateObject(resource string, object runtime.Object) (Change, error) {
-	raw, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
-	if err != nil {
-		return Change{}, fmt.Errorf("describe the creation of an object of %s: %w", resource, err)
-	}
-	u := &unstructured.Unstructured{Object: raw}
-	unstructured.RemoveNestedField(u.Object, "status")
-	kind := u.GroupVersionKind()
-	o := Object{Group: kind.Group, Version: kind.Version, Resource: resource, Namespace: u.GetNamespace(), Name: u.GetName()}
-	return Change{What: "create " + o.String(), Action: Create, Object: o, Manifest: u}, nil
 }
 
 // RunCommand runs a command of the user's, whose undo is another command.
@@ -146,13 +113,11 @@ func (c Change) validate() error {
 		wrong = "it sets nothing; a journal removes no fields, for an absent field does not show who has removed it"
 	case c.Action == Set && slices.Contains([]string{"/metadata/uid", "/metadata/name", "/metadata/namespace", "/metadata/resourceVersion"}, c.Field):
 		wrong = "field " + c.Field + " is not to be changed"
-	case c.Action == Create && (c.Manifest == nil || c.Manifest.GetName() != c.Object.Name || c.Manifest.GetNamespace() != c.Object.Namespace):
-		wrong = "its manifest is not that of its object"
 	case c.Action == Evict && (c.UID == "" || c.Object.Resource != "pods" || c.Object.Group != ""):
 		wrong = "only pods are evicted, and only one of a known UID"
 	case c.Action == Evict && c.NoUndo == "":
 		wrong = "a pod that is gone cannot be brought back"
-	case !slices.Contains([]Action{Set, Create, Evict}, c.Action):
+	case !slices.Contains([]Action{Set, Evict}, c.Action):
 		wrong = fmt.Sprintf("action %q is unknown", c.Action)
 	}
 	if wrong != "" {
@@ -164,14 +129,11 @@ func (c Change) validate() error {
 // entry is the change as it is written down before anything is known of the object.
 func (c Change) entry() (Entry, error) {
 	e := Entry{What: c.What, Action: c.Action, Object: c.Object, UID: c.UID, Field: c.Field, Run: c.Run, RunUndo: c.RunUndo, NoUndo: c.NoUndo, State: Intended}
-	var err error
-	switch c.Action {
-	case Set:
-		e.Ours, err = json.Marshal(c.Value)
-	case Create:
-		e.Ours, err = c.Manifest.MarshalJSON()
+	if c.Action != Set {
+		return e, nil
 	}
-	if err != nil {
+	var err error
+	if e.Ours, err = json.Marshal(c.Value); err != nil {
 		err = fmt.Errorf("change %q: write it down: %w", c.What, err)
 	}
 	return e, err

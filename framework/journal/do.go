@@ -19,9 +19,6 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/journal/field"
 )
 
-// markKey is the annotation of an object that a journal has created: the run and the number of the entry.
-const markKey = "holdfast.dev/created-by"
-
 // attempts is how often a patch is sent whose object was changed between the read and the patch: controllers write the status of workloads
 // several times a second during a rollout.
 const attempts = 10
@@ -151,7 +148,7 @@ func (e *Entry) sees(c Change, read *unstructured.Unstructured) error {
 	if err != nil {
 		return err
 	}
-	before, _, err := field.Held(e.Field, ours, read)
+	before, err := field.Held(e.Field, read)
 	if err != nil {
 		return err
 	}
@@ -163,9 +160,6 @@ func (e *Entry) sees(c Change, read *unstructured.Unstructured) error {
 			return err
 		}
 	}
-	if err := expected(c.Expect, before); err != nil {
-		return fmt.Errorf("%s of %s: %w", e.Field, e.Object, err)
-	}
 	e.Undo = nil
 	if e.NoUndo == "" {
 		e.Undo, err = field.Restoring(e.UID, e.Field, e.Ours, e.Before)
@@ -173,32 +167,11 @@ func (e *Entry) sees(c Change, read *unstructured.Unstructured) error {
 	return err
 }
 
-// expected is an error if a field does not hold what the caller expects.
-func expected(want, have any) error {
-	if want == nil || want == any(Absent) && have == nil {
-		return nil
-	}
-	if want != any(Absent) {
-		raw, err := json.Marshal(want)
-		if err != nil {
-			return err
-		}
-		value, err := field.Decoded(raw)
-		if err != nil || field.Equal(value, have) {
-			return err
-		}
-		return fmt.Errorf("it holds %v, and not %v", have, want)
-	}
-	return fmt.Errorf("it holds %v, and not nothing", have)
-}
-
 // make makes the change. For a Set it returns the object as the API server has stored it.
 func (j *Journal) make(ctx context.Context, c Change, e *Entry, read *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	switch c.Action {
 	case Set:
 		return j.set(ctx, c, e, read)
-	case Create:
-		return nil, j.create(ctx, c, e)
 	case Evict:
 		return nil, j.evict(ctx, e)
 	default:
@@ -262,7 +235,7 @@ func (e *Entry) stored(made *unstructured.Unstructured) error {
 	if err != nil {
 		return err
 	}
-	now, _, err := field.Held(e.Field, ours, made)
+	now, err := field.Held(e.Field, made)
 	if err != nil || field.Equal(now, ours) {
 		return err
 	}
@@ -282,26 +255,6 @@ func (e *Entry) stored(made *unstructured.Unstructured) error {
 	}
 	return err
 }
-
-// create creates an object that says which entry has created it.
-func (j *Journal) create(ctx context.Context, c Change, e *Entry) error {
-	object := c.Manifest.DeepCopy()
-	marks := object.GetAnnotations()
-	if marks == nil {
-		marks = map[string]string{}
-	}
-	marks[markKey] = j.mark(e.Seq)
-	object.SetAnnotations(marks)
-	ctx, cancel := context.WithTimeout(ctx, callLimit)
-	defer cancel()
-	made, err := j.at(e.Object).Create(ctx, object, metav1.CreateOptions{FieldManager: managerOf(j.o.Run)})
-	if err == nil {
-		e.UID = made.GetUID()
-	}
-	return err
-}
-
-func (j *Journal) mark(seq int) string { return fmt.Sprintf("%s/%d", j.o.Run, seq) }
 
 // evict asks for the eviction of exactly this pod.
 func (j *Journal) evict(ctx context.Context, e *Entry) error {

@@ -46,8 +46,6 @@ type Action string
 const (
 	// Set sets one field of an object. Its undo puts the value back that was there.
 	Set Action = "set"
-	// Create creates an object. Its undo deletes that object, and no other of the same name.
-	Create Action = "create"
 	// Evict evicts a pod through the eviction API. There is nothing to undo: its controller makes another. No journal deletes one.
 	Evict Action = "evict"
 	// Command runs a command of the user's. Its undo is another command: only the process that ran the first, or a heal that is told to
@@ -82,14 +80,14 @@ type Entry struct {
 	What   string    `json:"what"`
 	Action Action    `json:"action"`
 	Object Object    `json:"object,omitzero"`
-	UID    types.UID `json:"uid,omitempty"` // of the object; empty until a Create is done
-	// Field is the JSON pointer of the field. If it ends in "/-", it is one element of a list.
+	UID    types.UID `json:"uid,omitempty"` // of the object
+	// Field is the JSON pointer of the field.
 	Field string `json:"field,omitempty"`
-	// Before is what the field held, and Ours is what the change makes of it; for a Create, Ours is the object. Absent: nothing.
+	// Before is what the field held, and Ours is what the change makes of it. Absent: nothing.
 	Before json.RawMessage `json:"before,omitempty"`
 	Ours   json.RawMessage `json:"ours,omitempty"`
-	// Undo is the patch that undoes the change: it tests the UID and the field, and then changes the field. In a path, "-" stands for the
-	// index at which the element is found. It is empty where the undo is no patch.
+	// Undo is the patch that undoes the change: it tests the UID and the field, and then changes the field. It is empty where the undo is no
+	// patch.
 	Undo []field.Operation `json:"undo,omitempty"`
 	// Run is the command of a Command, and RunUndo the one that undoes it.
 	Run     []string `json:"run,omitempty"`

@@ -13,7 +13,7 @@ import (
 // A journal comes from the cluster: whoever may write ConfigMaps in holdfast's namespace decides what stands in it, and an administrator heals with
 // rights that he has not. Without this list he could have, for instance, a ClusterRole changed.
 var settable = map[string][]string{
-	"/nodes/":                 {"/spec/unschedulable", "/spec/taints/-", "/metadata/labels/", "/metadata/annotations/holdfast.dev~1run"},
+	"/nodes/":                 {"/spec/unschedulable", "/metadata/labels/", "/metadata/annotations/holdfast.dev~1run"},
 	"apps/deployments/":       {"/spec/replicas", templateNotes},
 	"apps/statefulsets/":      {"/spec/replicas", templateNotes},
 	"apps/deployments/scale":  {"/spec/replicas"},
@@ -27,7 +27,7 @@ func (e Entry) genuine() error {
 	switch {
 	case e.Object.Group == "" && e.Object.Resource == "secrets":
 		return fmt.Errorf("a journal is never about a Secret: %w", errNoEntry)
-	case !slices.Contains([]Action{Set, Create, Evict, Command}, e.Action):
+	case !slices.Contains([]Action{Set, Evict, Command}, e.Action):
 		return fmt.Errorf("action %q is unknown: %w", e.Action, errNoEntry)
 	case e.Action != Set:
 		return nil

@@ -53,7 +53,9 @@ func TestAForgedJournalIsNotUndone(t *testing.T) {
 		"its undo is not that of its change": func(e *Entry) {
 			e.Undo = append(e.Undo, field.Operation{Op: "add", Path: "/metadata/labels/mine", Value: json.RawMessage(`"true"`)})
 		},
-		`action "exec" is unknown`: func(e *Entry) { e.Action = "exec" },
+		`action "exec" is unknown`:                        func(e *Entry) { e.Action = "exec" },
+		`action "create" is unknown`:                      func(e *Entry) { e.Action = "create" }, // whose undo would be to delete the object
+		"no holdfast changes /spec/taints/- of nodes/wa1": func(e *Entry) { e.Field = "/spec/taints/-" },
 	} {
 		t.Run(want, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

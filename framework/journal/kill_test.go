@@ -8,14 +8,10 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // played are runs, each with another kind of change. They go through every state: intended, done, seen, undoing, undone, seen undone.
-func played(t testing.TB) map[string]func(*world) []Change {
-	config := &corev1.ConfigMap{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}, ObjectMeta: metav1.ObjectMeta{Name: "ours", Namespace: "shop"}}
+func played() map[string]func(*world) []Change {
 	web := Workload("deployments", "shop", "web")
 	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	always := func(all ...Change) func(*world) []Change { return func(*world) []Change { return all } }
@@ -26,13 +22,10 @@ func played(t testing.TB) map[string]func(*world) []Change {
 		"label":             always(Label("wa1", "example.com/x", "1")),
 		"a label twice":     always(Label("wa1", "example.com/x", "1"), again),
 		"change a label":    always(Label("wa1", "topology.kubernetes.io/zone", "elsewhere")),
-		"taint":             always(Taint("wa1", corev1.Taint{Key: "example.com/x", Value: "y", Effect: corev1.TaintEffectNoSchedule})),
-		"two taints":        always(Taint("wa1", corev1.Taint{Key: "a", Effect: corev1.TaintEffectNoSchedule}), Taint("wa1", corev1.Taint{Key: "b", Effect: corev1.TaintEffectNoExecute})),
 		"scale":             always(Scale(web, 5)),
 		"scale to zero":     always(Scale(web, 0)),
 		"restart":           always(Restart(web, at)),
 		"restart and scale": always(Restart(web, at), Scale(web, 1)),
-		"create":            always(object(t, "configmaps", config)),
 		"drain": func(w *world) []Change {
 			all := []Change{Cordon("wa1")}
 			for _, p := range w.pods() {
@@ -42,7 +35,7 @@ func played(t testing.TB) map[string]func(*world) []Change {
 			}
 			return all
 		},
-		"several": always(Cordon("wa1"), Cordon("wb1"), Scale(web, 2), object(t, "configmaps", config)),
+		"several": always(Cordon("wa1"), Cordon("wb1"), Scale(web, 2)),
 	}
 }
 
@@ -81,7 +74,7 @@ func TestKilledAtEachRequest(t *testing.T) {
 }
 
 func killAll(t *testing.T, kills *atomic.Int32) {
-	for name, changes := range played(t) {
+	for name, changes := range played() {
 		for _, how := range []cutHow{before, after, slowly} {
 			t.Run(name+"/"+string(how), func(t *testing.T) {
 				t.Parallel() // most of it is waiting for the disk

@@ -29,13 +29,6 @@ func (c Change) Needs() (do, undo []Permission) {
 		if c.NoUndo == "" {
 			undo = may(o, "get", "patch")
 		}
-	case Create:
-		any := o
-		any.Name = "" // RBAC cannot restrict a creation to a name
-		do = may(any, "create")
-		if c.NoUndo == "" {
-			undo = may(o, "get", "delete")
-		}
 	case Evict:
 		eviction := o
 		eviction.Subresource = "eviction"

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/holdfast-ha/holdfast/framework/journal/field"
@@ -82,7 +81,7 @@ func (b backOff) after(err error) backOff {
 	switch {
 	case stays(err):
 		return backOff{at: time.Now().Add(2 * UndoLimit)}
-	case err == nil, errors.Is(err, errLate), errors.Is(err, errGoing), errors.Is(err, errNewer):
+	case err == nil, errors.Is(err, errLate), errors.Is(err, errNewer):
 		return backOff{}
 	}
 	pause := min(max(2*b.pause, poll.Interval), longestPause)
@@ -111,7 +110,6 @@ func stays(err error) bool {
 var (
 	errNewer = errors.New("it waits for the undo of a newer change of the same field")
 	errLate  = errors.New("it is not known yet whether the change was made")
-	errGoing = errors.New("the object is being deleted")
 	errAgain = errors.New("the field was put back, and does not hold what it held before")
 )
 
@@ -126,12 +124,10 @@ func (j *Journal) undo(ctx context.Context, e Entry) error {
 		return nil
 	case e.Action == Set:
 		err = j.undoSet(ctx, e)
-	case e.Action == Create:
-		err = j.undoCreate(ctx, e)
 	default:
 		err = j.undoCommand(ctx, e)
 	}
-	if err != nil && !errors.Is(err, errLate) && !errors.Is(err, errGoing) && j.entry(e.Seq).Why != err.Error() {
+	if err != nil && !errors.Is(err, errLate) && j.entry(e.Seq).Why != err.Error() {
 		j.try(ctx, e.Seq, func(e *Entry) { e.Why = err.Error() })
 	}
 	return err
@@ -139,10 +135,9 @@ func (j *Journal) undo(ctx context.Context, e Entry) error {
 
 // hasNewer reports whether a newer change of the same field is not undone yet.
 func (j *Journal) hasNewer(e Entry) bool {
-	_, list := field.IsElement(e.Field)
 	return slices.ContainsFunc(j.Unfinished(), func(other Entry) bool {
 		same := other.Action == Set && other.NoUndo == "" && other.Object == e.Object && other.Field == e.Field
-		return e.Action == Set && other.Seq > e.Seq && same && (!list || string(other.Ours) == string(e.Ours))
+		return e.Action == Set && other.Seq > e.Seq && same
 	})
 }
 
@@ -165,8 +160,7 @@ type Decision struct {
 	State State
 	Why   string
 
-	index int // of an element of a list
-	now   any // the field's value
+	now any // the field's value
 }
 
 // decide compares a Set with its object.
@@ -187,16 +181,12 @@ func (j *Journal) decide(e Entry, read *unstructured.Unstructured, lost error) (
 	if err != nil {
 		return d, err
 	}
-	now, index, err := field.Held(e.Field, ours, read)
+	now, err := field.Held(e.Field, read)
 	if err != nil {
 		return Decision{State: Left, Why: fmt.Sprintf("another client has changed %s: %v", e.Object, err)}, nil // the object has another form now
 	}
-	d.index, d.now = index, now
-	path, list := field.IsElement(e.Field)
-	var by []field.Owner
-	if !list {
-		by = field.Owners(read, path)
-	}
+	d.now = now
+	by := field.Owners(read, field.Tokens(e.Field))
 	mine := slices.ContainsFunc(by, func(o field.Owner) bool {
 		return o.Manager == managerOf(j.o.Run) || o.Manager == undoer && j.putBack(e)
 	})
@@ -212,7 +202,7 @@ func (j *Journal) decide(e Entry, read *unstructured.Unstructured, lost error) (
 		d.State, d.Why = Left, fmt.Sprintf("%s holds %s now, which is neither what it was nor what this run had set: %s", e.Field, field.InWords(now), changer(by))
 	case len(by) > 0:
 		d.State, d.Why = Left, fmt.Sprintf("%s holds what this run had set, but another client has set it: %s", e.Field, changer(by))
-	case e.State == Intended && !list:
+	case e.State == Intended:
 		d.State, d.Why = Left, fmt.Sprintf("%s holds what this run was about to set, and %s does not say who has set it", e.Field, e.Object)
 	default:
 		d.State = Undone
@@ -283,7 +273,7 @@ func puttingBack(e Entry, d Decision) (ops []field.Operation, err error) {
 		}
 		ops = append(ops, op)
 	}
-	return field.Located(ops, e.Field, d.index), nil
+	return ops, nil
 }
 
 // late reports whether it was long enough ago that an intended change was first seen not to have been made.
@@ -294,55 +284,6 @@ func (j *Journal) late(seq int) bool {
 		j.looked[seq] = time.Now()
 	}
 	return time.Since(j.looked[seq]) >= lateWrite
-}
-
-// decideCreate compares a Create with the object of its name. Where the state is Undone, the object is to be deleted.
-func (j *Journal) decideCreate(e Entry, read *unstructured.Unstructured, lost error) (d Decision, err error) {
-	switch {
-	case apierrors.IsNotFound(lost) && e.State == Intended:
-		return Decision{State: SeenUndone, Why: "it was never made"}, nil
-	case apierrors.IsNotFound(lost):
-		return Decision{State: SeenUndone}, nil
-	case lost != nil:
-		return d, lost
-	case read.GetAnnotations()[markKey] != j.mark(e.Seq), e.UID != "" && e.UID != read.GetUID():
-		return Decision{State: Left, Why: fmt.Sprintf("%s is not the object that this run has created", e.Object)}, nil
-	}
-	return Decision{State: Undone}, nil
-}
-
-// undoCreate deletes an object.
-func (j *Journal) undoCreate(ctx context.Context, e Entry) error {
-	read, err := j.get(ctx, e.Object)
-	d, err := j.decideCreate(e, read, err)
-	if err != nil {
-		return err
-	}
-	switch {
-	case d.State == SeenUndone && e.State == Intended && !j.late(e.Seq):
-		return errLate
-	case d.State != Undone:
-		j.finish(ctx, e.Seq, d.State, d.Why)
-		return nil
-	case read.GetDeletionTimestamp() != nil:
-		return errGoing
-	}
-	uid := read.GetUID()
-	j.try(ctx, e.Seq, func(e *Entry) { e.State, e.UID = Undoing, uid })
-	limited, cancel := context.WithTimeout(ctx, callLimit)
-	defer cancel()
-	if err := j.at(e.Object).Delete(limited, e.Object.Name, metav1.DeleteOptions{Preconditions: exactly(uid)}); err != nil && !apierrors.IsNotFound(err) {
-		return err
-	}
-	j.try(ctx, e.Seq, func(e *Entry) { e.State = Undone })
-	if read, err = j.get(ctx, e.Object); err == nil && read.GetUID() == uid {
-		return errGoing
-	}
-	if d, err = j.decideCreate(j.entry(e.Seq), read, err); err != nil {
-		return err
-	}
-	j.finish(ctx, e.Seq, d.State, d.Why)
-	return nil
 }
 
 // undoCommand runs the command that undoes a command.

@@ -233,26 +233,6 @@ func (c *cut) RoundTrip(r *http.Request) (*http.Response, error) {
 	return nil, errKilled
 }
 
-func object(t testing.TB, resource string, o interface {
-	metav1.Object
-}) Change {
-	t.Helper()
-	var c Change
-	var err error
-	switch o := o.(type) {
-	case *corev1.ConfigMap:
-		c, err = CreateObject(resource, o)
-	case *corev1.Service:
-		c, err = CreateObject(resource, o)
-	default:
-		t.Fatalf("%T", o)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
-}
-
 // check compares lists of lines.
 func check(t testing.TB, what string, got []string, want ...string) {
 	t.Helper()

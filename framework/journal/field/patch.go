@@ -2,8 +2,6 @@ package field
 
 import (
 	"encoding/json"
-	"fmt"
-	"strconv"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -37,22 +35,14 @@ func Patch(read *unstructured.Unstructured, ops []Operation) ([]byte, error) {
 
 // Setting are the operations that set a field of an object that was read. Maps that are missing on the way to the field are added.
 func Setting(pointer string, ours json.RawMessage, read *unstructured.Unstructured) ([]Operation, error) {
-	path, list := IsElement(pointer)
+	path := Tokens(pointer)
 	value, depth, err := Lookup(read.Object, path)
 	if err != nil {
 		return nil, err
 	}
-	switch items, is := value.([]any); {
-	case list && depth == len(path) && !is:
-		return nil, fmt.Errorf("%s is no list", Pointer(path...))
-	case list && depth == len(path):
-		return []Operation{{Op: "add", Path: Pointer(append(path, strconv.Itoa(len(items)))...), Value: ours}}, nil
-	case depth == len(path):
+	if depth == len(path) {
 		was, err := Test(pointer, value)
 		return []Operation{was, {Op: "add", Path: pointer, Value: ours}}, err // which replaces
-	}
-	if list {
-		ours = []byte("[" + string(ours) + "]")
 	}
 	for i := len(path) - 1; i > depth; i-- {
 		if ours, err = json.Marshal(map[string]json.RawMessage{path[i]: ours}); err != nil {
@@ -73,20 +63,4 @@ func Restoring(of types.UID, pointer string, ours, before json.RawMessage) ([]Op
 		return append(ops, Operation{Op: "remove", Path: pointer}), nil
 	}
 	return append(ops, Operation{Op: "add", Path: pointer, Value: before}), nil
-}
-
-// Located are operations whose "-" is replaced by an index of the list.
-func Located(ops []Operation, pointer string, index int) []Operation {
-	path, is := IsElement(pointer)
-	if !is {
-		return ops
-	}
-	var all []Operation
-	for _, op := range ops {
-		if op.Path == pointer {
-			op.Path = Pointer(append(path[:len(path):len(path)], strconv.Itoa(index))...)
-		}
-		all = append(all, op)
-	}
-	return all
 }

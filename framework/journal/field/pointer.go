@@ -6,15 +6,11 @@ package field
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
-
-// Element is the last token of a pointer that means one element of a list, wherever it is.
-const Element = "-"
 
 // Pointer is the JSON pointer (RFC 6901) of a field, by its path.
 func Pointer(path ...string) string {
@@ -59,37 +55,8 @@ func Lookup(object any, path []string) (value any, depth int, err error) {
 	return value, len(path), nil
 }
 
-// IsElement reports whether a field is one element of a list, and returns the list's path.
-func IsElement(field string) (list []string, is bool) {
-	path := Tokens(field)
-	if path[len(path)-1] != Element {
-		return path, false
-	}
-	return path[:len(path)-1], true
-}
-
-// indexOf is the index of an element in a list; -1: it is not there.
-func indexOf(list []any, value any) int {
-	return slices.IndexFunc(list, func(v any) bool { return Equal(v, value) })
-}
-
-// Held is what a field of an object holds: its value and, for an element of a list, its index. For an element, value is ours if the
-// list contains it, and otherwise nil.
-func Held(pointer string, ours any, read *unstructured.Unstructured) (value any, index int, err error) {
-	path, list := IsElement(pointer)
-	value, depth, err := Lookup(read.Object, path)
-	if err != nil || depth < len(path) {
-		return nil, -1, err
-	}
-	if !list {
-		return value, -1, nil
-	}
-	items, is := value.([]any)
-	if !is {
-		return nil, -1, fmt.Errorf("%s is no list", Pointer(path...))
-	}
-	if index = indexOf(items, ours); index < 0 {
-		return nil, -1, nil
-	}
-	return ours, index, nil
+// Held is what a field of an object holds; nil: nothing.
+func Held(pointer string, read *unstructured.Unstructured) (any, error) {
+	value, _, err := Lookup(read.Object, Tokens(pointer))
+	return value, err
 }
