@@ -19,6 +19,16 @@ func StuckDeployment(d appsv1.DeploymentSpec) string {
 	return ""
 }
 
+const onDelete = "its pods are replaced only when they are deleted (OnDelete)"
+
+// StuckDaemonSet is StuckDeployment for a DaemonSet.
+func StuckDaemonSet(d appsv1.DaemonSetSpec) string {
+	if d.UpdateStrategy.Type == appsv1.OnDeleteDaemonSetStrategyType {
+		return onDelete
+	}
+	return ""
+}
+
 // StuckStatefulSet is StuckDeployment for a StatefulSet.
 func StuckStatefulSet(s appsv1.StatefulSetSpec) string {
 	r := s.UpdateStrategy.RollingUpdate
@@ -26,7 +36,7 @@ func StuckStatefulSet(s appsv1.StatefulSetSpec) string {
 	case s.Replicas != nil && *s.Replicas == 0:
 		return noReplicas
 	case s.UpdateStrategy.Type == appsv1.OnDeleteStatefulSetStrategyType:
-		return "its pods are replaced only when they are deleted (OnDelete)"
+		return onDelete
 	case r != nil && r.Partition != nil && *r.Partition > 0:
 		return fmt.Sprintf("its rolling update has the partition %d, so not all of its pods are replaced", *r.Partition)
 	}

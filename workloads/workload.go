@@ -17,9 +17,16 @@ type Workload interface {
 // Controller is an object that creates pods.
 type Controller struct {
 	Name string
-	// StatefulSet: it is one; otherwise it is a Deployment.
-	StatefulSet bool
+	// Kind is that of the object; empty: a Deployment.
+	Kind string
 }
+
+// The kinds of Controllers, as the API spells them.
+const (
+	Deployment  = "Deployment"
+	StatefulSet = "StatefulSet"
+	DaemonSet   = "DaemonSet"
+)
 
 // Probe is a place that requests are sent to, and the answer that is expected from there.
 type Probe struct {
@@ -34,7 +41,11 @@ var _ Workload = Backend{}
 
 // Controllers implements Workload.
 func (b Backend) Controllers() []Controller {
-	return []Controller{{Name: b.WithDefaults().Name, StatefulSet: b.StatefulSet}}
+	c := Controller{Name: b.WithDefaults().Name}
+	if b.StatefulSet {
+		c.Kind = StatefulSet
+	}
+	return []Controller{c}
 }
 
 // Probes implements Workload. The backend's own answer is the zero one.

@@ -47,7 +47,7 @@ var kinds = []kind{
 // page is how many objects are asked for at a time.
 const page = 250
 
-// Read copies the application in a namespace. It returns an error if the namespace has no Deployment and no StatefulSet that can be read.
+// Read copies the application in a namespace. It returns an error if the namespace has no Deployment, StatefulSet or DaemonSet that can be read.
 // A kind that must not be read is a gap of the copy.
 func Read(ctx context.Context, client dynamic.Interface, namespace string) (c Copy, err error) {
 	var refused []error
@@ -65,9 +65,9 @@ func Read(ctx context.Context, client dynamic.Interface, namespace string) (c Co
 	}
 	c.Objects = slices.DeleteFunc(c.Objects, func(o unstructured.Unstructured) bool { return madeByCluster(o, c.Objects) })
 	if !slices.ContainsFunc(c.Objects, func(o unstructured.Unstructured) bool {
-		return o.GetKind() == "Deployment" || o.GetKind() == "StatefulSet"
+		return slices.Contains([]string{"Deployment", "StatefulSet", "DaemonSet"}, o.GetKind())
 	}) {
-		return Copy{}, errors.Join(fmt.Errorf("namespace %s has no Deployment and no StatefulSet that this user can read: name another with --namespace", namespace),
+		return Copy{}, errors.Join(fmt.Errorf("namespace %s has no Deployment, StatefulSet or DaemonSet that this user can read: name another with --namespace", namespace),
 			errors.Join(refused...))
 	}
 	c.Gaps = append(c.Gaps, secrets(c.Objects)...)

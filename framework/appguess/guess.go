@@ -97,7 +97,7 @@ func probes(a app.App) string {
 		}
 	}
 	if !found {
-		b.WriteString("  # No Service with an address leads to a Deployment or StatefulSet of these manifests: name one.\n  []\n")
+		b.WriteString("  # No Service with an address leads to a Deployment, StatefulSet or DaemonSet of these manifests: name one.\n  []\n")
 	}
 	return b.String()
 }

@@ -12,7 +12,7 @@ import (
 // Announce says what is not tested, and what a reader of the verdicts must know, each once.
 func Announce(out io.Writer, specs []scenario.Spec, untested []Untested) {
 	for _, w := range untested {
-		_, _ = fmt.Fprintf(out, "untested: %s %s: %s\n", w.Kind(), w.Name, w.Why)
+		_, _ = fmt.Fprintf(out, "untested: %s %s: %s\n", w.Kind, w.Name, w.Why)
 	}
 	said := map[string]bool{}
 	for _, spec := range specs {

@@ -141,7 +141,7 @@ func TestFaultsAimedAtAWorkload(t *testing.T) {
 		t.Errorf("listed %q", out.String())
 	}
 	for aimed, want := range map[string]string{
-		"delete-pod:cash": `there is no Deployment or StatefulSet "cash": did you mean cache?`, "drian:web": `there is no fault "drian": did you mean drain?`,
+		"delete-pod:cash": `there is no Deployment, StatefulSet or DaemonSet "cash": did you mean cache?`, "drian:web": `there is no fault "drian": did you mean drain?`,
 	} {
 		test.Faults = []string{aimed}
 		if _, _, err := test.Scenarios(); err == nil || !strings.Contains(err.Error(), want) {

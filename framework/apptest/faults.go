@@ -30,7 +30,7 @@ type Disruption struct {
 
 // claim is what a scenario claims of a workload. Promised are its promises in words; empty: the default, which is about clients, such as " of web".
 func (d Disruption) claim(w app.Workload, promised, clients string) string {
-	name := w.Kind() + " " + w.Name
+	name := w.Kind + " " + w.Name
 	switch {
 	case d.after != "":
 		return fmt.Sprintf(d.after, name) + ", " + cmp.Or(promised, d.outcome)

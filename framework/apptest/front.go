@@ -19,7 +19,7 @@ import (
 func (p Probe) leads(a app.App, u *url.URL) error {
 	for _, name := range p.Behind {
 		if _, known := a.Service(name); !known || len(a.Behind(name)) == 0 {
-			return fmt.Errorf("probe %s: behind: %s is no Service with pods of a Deployment or StatefulSet of the application", p.Name, name)
+			return fmt.Errorf("probe %s: behind: %s is no Service with pods of a Deployment, StatefulSet or DaemonSet of the application", p.Name, name)
 		}
 	}
 	service, known := a.Service(u.Hostname())
@@ -28,7 +28,7 @@ func (p Probe) leads(a app.App, u *url.URL) error {
 		case len(p.Behind) > 0:
 			return fmt.Errorf("probe %s: behind: %s says itself which Services are behind it", p.Name, front)
 		case len(workloadsOf(a, front.Backends)) == 0:
-			return fmt.Errorf("probe %s: %s leads to no Service with pods of a Deployment or StatefulSet of the application", p.Name, front)
+			return fmt.Errorf("probe %s: %s leads to no Service with pods of a Deployment, StatefulSet or DaemonSet of the application", p.Name, front)
 		}
 		return nil
 	}
@@ -40,7 +40,7 @@ func (p Probe) leads(a app.App, u *url.URL) error {
 	case !known:
 		return fmt.Errorf("probe %s: %s is no Service of the application, and no host of an Ingress or HTTPRoute. It has %s", p.Name, u.Hostname(), a.Names())
 	case len(a.Behind(service.Name)) == 0:
-		return fmt.Errorf("probe %s: Service %s selects no pods of a Deployment or StatefulSet of the application", p.Name, service.Name)
+		return fmt.Errorf("probe %s: Service %s selects no pods of a Deployment, StatefulSet or DaemonSet of the application", p.Name, service.Name)
 	case service.Headless:
 		return fmt.Errorf("probe %s: Service %s is headless, and so has no address", p.Name, service.Name)
 	case !slices.ContainsFunc(service.Ports, func(o corev1.ServicePort) bool { return strconv.Itoa(int(o.Port)) == app.Port(u) }):
@@ -171,14 +171,14 @@ func (t Test) Notes(w app.Workload) (notes []string) {
 		}
 		var behind []string
 		for _, one := range workloadsOf(t.App, f.Backends) {
-			behind = append(behind, one.Kind()+" "+one.Name)
+			behind = append(behind, one.Kind+" "+one.Name)
 		}
 		notes = append(notes, fmt.Sprintf("The requests of probe %s pass %s. A connection shows which of its own pods takes a request; which pod of %s answers it "+
 			"is inferred from their endpoints.", p.Name, f.Name, strings.Join(behind, " and ")))
 	}
 	if w.HasVolume(t.App) {
 		notes = append(notes, fmt.Sprintf("The volumes of %s %s are folders, each of one node. A pod whose node is drained or lost waits for that node, where the disk of a "+
-			"cloud would have moved.", w.Kind(), w.Name))
+			"cloud would have moved.", w.Kind, w.Name))
 	}
 	return notes
 }

@@ -108,7 +108,7 @@ func TestFrontsThatLeadNowhere(t *testing.T) {
 
 func TestNotesAreSaidOnce(t *testing.T) {
 	var out strings.Builder
-	apptest.Announce(&out, []scenario.Spec{{Notes: []string{"a", "b"}}, {Notes: []string{"a"}}}, []apptest.Untested{{Workload: app.Workload{Controller: workloads.Controller{Name: "cron"}}, Why: "no URL leads to it"}})
+	apptest.Announce(&out, []scenario.Spec{{Notes: []string{"a", "b"}}, {Notes: []string{"a"}}}, []apptest.Untested{{Workload: app.Workload{Controller: workloads.Controller{Name: "cron", Kind: "Deployment"}}, Why: "no URL leads to it"}})
 	want := "untested: Deployment cron: no URL leads to it\nnote: a\nnote: b\n"
 	if diff := cmp.Diff(want, out.String()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

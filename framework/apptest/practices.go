@@ -89,7 +89,7 @@ func Practices(a app.App, w app.Workload) (list []Practice) {
 // manifestOf is the index of a workload's manifest; negative: there is none.
 func manifestOf(a app.App, w app.Workload) int {
 	return slices.IndexFunc(a.Manifests, func(m app.Manifest) bool {
-		return m.Object.GetKind() == w.Kind() && m.Object.GetName() == w.Name && m.Object.GetNamespace() == a.Namespace
+		return m.Object.GetKind() == w.Kind && m.Object.GetName() == w.Name && m.Object.GetNamespace() == a.Namespace
 	})
 }
 

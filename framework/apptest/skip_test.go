@@ -59,6 +59,63 @@ func TestARolloutThatReplacesNoPodIsSkipped(t *testing.T) {
 	}
 }
 
+// onEveryNode is web as a DaemonSet, with or without an update strategy.
+func onEveryNode(strategy string) string {
+	return strings.Replace(strings.Replace(manifests, "kind: Deployment\nmetadata: {name: web}\n", "kind: DaemonSet\nmetadata: {name: web}\n", 1), "  replicas: 3\n", strategy, 1)
+}
+
+// A DaemonSet's pods belong to their nodes: what cannot be done to them is skipped by name before there is a cluster, and the rest is tested.
+func TestFaultsOfADaemonSet(t *testing.T) {
+	skipped := []string{
+		"Skipped: drain of DaemonSet web, because a drain leaves the pods of a DaemonSet where they are (kubectl drain --ignore-daemonsets).",
+		"Skipped: scale of DaemonSet web, because a DaemonSet has no replicas, but a pod on each node.",
+	}
+	for name, test := range map[string]struct {
+		manifests    string
+		faults       []string
+		names, notes []string
+		err          string
+	}{
+		"the default": {onEveryNode(""), nil, []string{"app/rollout", "app/delete-pod", "app/node-kill"}, skipped, ""},
+		"OnDelete": {
+			onEveryNode("  updateStrategy: {type: OnDelete}\n"), []string{"rollout", "delete-pod"}, []string{"app/delete-pod"},
+			[]string{"Skipped: rollout of DaemonSet web, because its pods are replaced only when they are deleted (OnDelete)."}, "",
+		},
+		"others": {onEveryNode(""), []string{"memory-pressure", "coredns", "kill-container", "freeze"}, []string{"app/kill-container", "app/freeze"}, []string{
+			"Skipped: memory-pressure of DaemonSet web, because its controller puts an evicted pod back on the same node, where it is evicted again.",
+			"Skipped: coredns of DaemonSet web, because one replica more is asked for meanwhile, and a DaemonSet has none.",
+		}, ""},
+		"a drain alone": {onEveryNode(""), []string{"drain"}, nil, nil, "nothing is left to test:\n  " + skipped[0]},
+	} {
+		a, _ := read(t, test.manifests)
+		specs, _, err := apptest.Test{App: a, Probes: []apptest.Probe{apptest.OfURL("http://web/", 0)}, Faults: test.faults}.Scenarios()
+		if test.err != "" {
+			if err == nil || err.Error() != test.err {
+				t.Errorf("%s: %v", name, err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		var names []string
+		for _, s := range specs {
+			names = append(names, s.Name)
+			for _, note := range test.notes {
+				if !slices.Contains(s.Notes, note) {
+					t.Errorf("%s: %s has the notes %q", name, s.Name, s.Notes)
+				}
+			}
+		}
+		if !slices.Equal(names, test.names) {
+			t.Errorf("%s: scenarios %q", name, names)
+		}
+		if c := specs[0].Controllers()[0]; c.Kind != "DaemonSet" || !strings.Contains(specs[0].Claim, "DaemonSet web") {
+			t.Errorf("%s: %+v, %s", name, c, specs[0].Claim)
+		}
+	}
+}
+
 // A Deployment that is paused has no pods, and neither has one without replicas: nothing can be tested.
 func TestNoPodsAreRefused(t *testing.T) {
 	for field, want := range map[string]string{

@@ -13,6 +13,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/prose"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/framework/selection"
+	"github.com/holdfast-ha/holdfast/workloads"
 	"github.com/holdfast-ha/holdfast/workloads/app"
 )
 
@@ -56,7 +57,7 @@ func (t Test) Scenarios() (all []scenario.Spec, untested []Untested, err error) 
 		}
 		for _, name := range faults {
 			if why := skip(w, name); why != "" {
-				skipped = append(skipped, fmt.Sprintf("Skipped: %s of %s %s, because %s.", name, w.Kind(), w.Name, why))
+				skipped = append(skipped, fmt.Sprintf("Skipped: %s of %s %s, because %s.", name, w.Kind, w.Name, why))
 				continue
 			}
 			s, err := t.scenario(w, name)
@@ -70,7 +71,7 @@ func (t Test) Scenarios() (all []scenario.Spec, untested []Untested, err error) 
 	case len(all) == 0 && len(skipped) > 0:
 		return nil, nil, fmt.Errorf("nothing is left to test:\n  %s", strings.Join(skipped, "\n  "))
 	case len(all) == 0:
-		return nil, nil, errors.New("nothing would be done: no fault is aimed at a Deployment or StatefulSet of the application")
+		return nil, nil, errors.New("nothing would be done: no fault is aimed at a Deployment, StatefulSet or DaemonSet of the application")
 	}
 	for i := range all {
 		all[i].Notes = slices.Concat(all[i].Notes, skipped)
@@ -83,7 +84,21 @@ func skip(w app.Workload, fault string) string {
 	if w.Replicas == 0 || fault == "rollout" || fault == "bad-image" {
 		return w.Stuck
 	}
-	return ""
+	if w.Kind != workloads.DaemonSet {
+		return ""
+	}
+	if Faults[fault].class == unharmed {
+		return "one replica more is asked for meanwhile, and a DaemonSet has none"
+	}
+	return neverOfDaemonSets[fault]
+}
+
+// neverOfDaemonSets is why some faults show nothing of a DaemonSet, whose pods belong to their nodes.
+var neverOfDaemonSets = map[string]string{
+	"drain":           "a drain leaves the pods of a DaemonSet where they are (kubectl drain --ignore-daemonsets)",
+	"scale":           "a DaemonSet has no replicas, but a pod on each node",
+	"memory-pressure": "its controller puts an evicted pod back on the same node, where it is evicted again",
+	"disk-pressure":   "its controller puts an evicted pod back on the same node, where it is evicted again",
 }
 
 // Untested is a workload that nothing is done to, and why.
@@ -127,7 +142,7 @@ func (t Test) validate() error {
 		seen[p.Name] = true
 		errs = append(errs, p.validate(t.App))
 		if all := p.reaches(t.App); len(all) > 0 && !slices.ContainsFunc(all, func(w app.Workload) bool { return w.Replicas > 0 }) {
-			errs = append(errs, fmt.Errorf("probe %s: %s %s has no replicas, so that no pod answers: give it at least one for the test", p.Name, all[0].Kind(), all[0].Name))
+			errs = append(errs, fmt.Errorf("probe %s: %s %s has no replicas, so that no pod answers: give it at least one for the test", p.Name, all[0].Kind, all[0].Name))
 		}
 	}
 	var workloads []string
@@ -140,7 +155,7 @@ func (t Test) validate() error {
 			errs = append(errs, fmt.Errorf("there is no fault %q: %s", name, meant(name, FaultNames())))
 		}
 		if aimed && !slices.Contains(workloads, workload) {
-			errs = append(errs, fmt.Errorf("fault %s: there is no Deployment or StatefulSet %q: %s", name, workload, meant(workload, workloads)))
+			errs = append(errs, fmt.Errorf("fault %s: there is no Deployment, StatefulSet or DaemonSet %q: %s", name, workload, meant(workload, workloads)))
 		}
 	}
 	return errors.Join(errs...)

@@ -13,18 +13,19 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/fault"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/workloads"
 	"github.com/holdfast-ha/holdfast/workloads/app"
 )
 
 // Upgrade is a scenario that upgrades a cluster, such as suites/upgrade has, with the application in place of holdfast's own workload: the
 // same steps and faults, the requests of all probes, and what is promised to clients. The rolling updates and the drain between the steps
-// are those of the first workload that a probe reaches.
+// are those of the first workload that a probe reaches, other than a DaemonSet, which no drain moves.
 func (t Test) Upgrade(name string, of scenario.Spec) (scenario.Spec, error) {
 	if err := errors.Join(t.Findings().Err(), t.validate()); err != nil {
 		return scenario.Spec{}, err
 	}
 	probed := t.probed()
-	at := slices.IndexFunc(t.App.Workloads, func(w app.Workload) bool { return len(probed[w.Name]) > 0 })
+	at := slices.IndexFunc(t.App.Workloads, func(w app.Workload) bool { return len(probed[w.Name]) > 0 && w.Kind != workloads.DaemonSet })
 	if at < 0 {
 		return scenario.Spec{}, errors.New("no probe reaches a Deployment or StatefulSet of the application")
 	}
@@ -39,9 +40,9 @@ func (t Test) Upgrade(name string, of scenario.Spec) (scenario.Spec, error) {
 		s.Promises = append(s.Promises, invariant.BudgetHonoured{})
 	}
 	const how = "to the next version of Kubernetes, node by node"
-	s.Claim = fmt.Sprintf("upgrading the cluster of %s %s %s, is invisible to clients", w.Kind(), w.Name, how)
+	s.Claim = fmt.Sprintf("upgrading the cluster of %s %s %s, is invisible to clients", w.Kind, w.Name, how)
 	if promised := t.promise(&s, Voluntary, 0); promised != "" {
-		s.Claim = fmt.Sprintf("while the cluster of %s %s is upgraded %s, %s", w.Kind(), w.Name, how, promised)
+		s.Claim = fmt.Sprintf("while the cluster of %s %s is upgraded %s, %s", w.Kind, w.Name, how, promised)
 	}
 	return t.under(s, w)
 }

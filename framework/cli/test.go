@@ -74,8 +74,8 @@ ConfigMaps name. They come from --image, which takes archives of 'docker save' a
 engine; and, unless --pull is never, from their registries, which this machine asks once, with your own credentials. Nodes pull from
 nowhere else. What a pod needs and nobody has is listed before a cluster is made.
 
-What is done, to each Deployment and StatefulSet behind a URL, or to one alone (drain:web, in holdfast.yaml {drain: web}), also to one that no URL
-leads to. All URLs are asked meanwhile: that the cache is gone must not be seen by clients of the pages.
+What is done, to each Deployment, StatefulSet and DaemonSet behind a URL, or to one alone (drain:web, in holdfast.yaml {drain: web}), also to one that
+no URL leads to. A DaemonSet is neither drained nor scaled. All URLs are asked meanwhile: that the cache is gone must not be seen by clients of the pages.
 
   rollout      a rolling update of its pods, and the rollback
   drain        its node is drained, as before maintenance, for at most two minutes

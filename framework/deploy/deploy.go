@@ -125,7 +125,7 @@ func (d *Deployment) tested(m app.Manifest) bool {
 		return false
 	}
 	for _, w := range d.App.Workloads {
-		if w.Kind() == m.Object.GetKind() && w.Name == m.Object.GetName() {
+		if w.Kind == m.Object.GetKind() && w.Name == m.Object.GetName() {
 			return true
 		}
 	}

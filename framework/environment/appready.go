@@ -14,6 +14,8 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/deploy"
 	"github.com/holdfast-ha/holdfast/framework/fault"
 	"github.com/holdfast-ha/holdfast/framework/poll"
+	"github.com/holdfast-ha/holdfast/workloads"
+	"github.com/holdfast-ha/holdfast/workloads/app"
 )
 
 // appLimit is how long an application may take to become ready.
@@ -31,7 +33,15 @@ func (env *Environment) appReady(ctx context.Context) error {
 		}
 		var waiting []string
 		for _, w := range env.Spec.App.Workloads {
-			ready, of := 0, TargetFor(fault.Target{Namespace: env.namespace}, w.Controller)
+			ready, of := 0, TargetFor(fault.Target{Namespace: env.namespace, Client: env.client}, w.Controller)
+			want, err := env.replicas(ctx, of, w)
+			if err != nil {
+				return false, "", err
+			}
+			if want == 0 && w.Kind == workloads.DaemonSet && w.Name == env.backend {
+				stuck = fmt.Errorf("DaemonSet %s is scheduled to no node: give its pods a nodeSelector, an affinity and tolerations that a worker fulfils", w.Name)
+				return true, "", nil
+			}
 			for _, p := range list.Items {
 				if !of.Owns(&p) {
 					continue
@@ -49,17 +59,32 @@ func (env *Environment) appReady(ctx context.Context) error {
 					since[p.Name] = time.Now()
 				}
 				if time.Since(since[p.Name]) > deploy.StuckAfter {
-					stuck = fmt.Errorf("pod %s of %s %s does not become ready: %s", p.Name, w.Kind(), w.Name, why)
+					stuck = fmt.Errorf("pod %s of %s %s does not become ready: %s", p.Name, w.Kind, w.Name, why)
 					return true, "", nil
 				}
 			}
-			if ready < int(w.Replicas) {
-				waiting = append(waiting, fmt.Sprintf("%s %s: %d of %d pods ready", w.Kind(), w.Name, ready, w.Replicas))
+			if ready < want {
+				waiting = append(waiting, fmt.Sprintf("%s %s: %d of %d pods ready", w.Kind, w.Name, ready, want))
 			}
 		}
 		return len(waiting) == 0, strings.Join(waiting, "; "), nil
 	})
 	return errors.Join(err, stuck)
+}
+
+// replicas is how many pods a workload should have. Of a DaemonSet its controller knows that, once it has looked.
+func (env *Environment) replicas(ctx context.Context, of fault.Target, w app.Workload) (int, error) {
+	if w.Kind != workloads.DaemonSet {
+		return int(w.Replicas), nil
+	}
+	d, err := of.Controller(ctx)
+	if err != nil {
+		return 0, err
+	}
+	if d.Status.ObservedGeneration < d.Generation {
+		return 0, fmt.Errorf("its controller has not looked at DaemonSet %s yet", w.Name)
+	}
+	return int(*d.Spec.Replicas), nil
 }
 
 func isReady(p corev1.Pod) bool {

@@ -81,7 +81,7 @@ func (env *Environment) createWorkload(ctx context.Context) error {
 	if env.Spec.Gateway == nil {
 		return nil
 	}
-	target.Workload, target.SchedulableReplicas, target.StatefulSet = env.Spec.Gateway.WithDefaults().Name, 0, false
+	target.Workload, target.SchedulableReplicas, target.Kind = env.Spec.Gateway.WithDefaults().Name, 0, ""
 	target.Services = nil
 	_, err = target.Settle(ctx)
 	return err
@@ -251,6 +251,6 @@ func (env *Environment) ask(ctx context.Context, what string, wanted func(answer
 
 // TargetFor is the target with one of the workload's controllers.
 func TargetFor(t fault.Target, c workloads.Controller) fault.Target {
-	t.Workload, t.StatefulSet, t.Services = c.Name, c.StatefulSet, nil
+	t.Workload, t.Kind, t.Services = c.Name, c.Kind, nil
 	return t
 }

@@ -237,7 +237,7 @@ func (env *Environment) target(config *rest.Config) (fault.Target, error) {
 	}
 	return fault.Target{
 		Cluster: env.Cluster, Client: client, Dynamic: untyped, Namespace: env.namespace, Workload: env.backend, SchedulableReplicas: env.Spec.SchedulableReplicas,
-		StatefulSet: env.Spec.Controllers()[0].StatefulSet, Services: env.Spec.Services(env.backend), Rand: env.random(),
+		Kind: env.Spec.Controllers()[0].Kind, Services: env.Spec.Services(env.backend), Rand: env.random(),
 	}, nil
 }
 

@@ -84,7 +84,7 @@ func (b BadRollout) Plan(ctx context.Context, t Target) (Disruption, error) {
 			if _, _, became, err = b.seen(ctx, t, before); err != nil { // the revert does not depend on it
 				became = err.Error()
 			}
-			if err := t.change(ctx, bad, server); err != nil || !t.StatefulSet || b.Image == "" {
+			if err := t.change(ctx, bad, server); err != nil || t.Kind != statefulSet || b.Image == "" {
 				return err
 			}
 			return t.unstick(ctx, bad)

@@ -128,7 +128,7 @@ func TestAStatefulSetIsFreedOfABadImage(t *testing.T) {
 		w := newWorld(6, "w1", "w2")
 		w.stateful()
 		target := w.target()
-		target.StatefulSet = true
+		target.Kind = statefulSet
 		heal, err := inject(t.Context(), BadRollout{Image: NoSuchImage}, target)
 		if err != nil {
 			t.Fatal(err)

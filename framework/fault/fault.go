@@ -57,9 +57,9 @@ type Target struct {
 	// Dynamic serves the kinds for which Client has no types.
 	Dynamic   dynamic.Interface
 	Namespace string
-	// Workload is the name of the Deployment under test, or of the StatefulSet.
-	Workload    string
-	StatefulSet bool
+	// Workload is the name of the Deployment under test, or of the StatefulSet or DaemonSet. Kind says which; empty: a Deployment.
+	Workload string
+	Kind     string
 	// Services lead to the workload's pods. nil: the Service with the workload's name. Empty: none does.
 	Services []string
 	// SchedulableReplicas is for how many replicas the scheduler can find a node under the workload's own rules. 0: for all.

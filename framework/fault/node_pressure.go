@@ -262,7 +262,7 @@ func (t Target) pressure(ctx context.Context, name string, by pressureSignal) (p
 // evictions are the pods of a StatefulSet of which a kubelet has noted that it evicts them: the controller removes at once what
 // is left of one, and makes another of the same name. Of a Deployment's, the objects stay.
 func (t Target) evictions(ctx context.Context) (map[types.UID]bool, error) {
-	if !t.StatefulSet {
+	if t.Kind != statefulSet {
 		return nil, nil
 	}
 	list, err := t.Client.CoreV1().Events(t.Namespace).List(ctx, metav1.ListOptions{})

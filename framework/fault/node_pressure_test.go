@@ -291,7 +291,8 @@ func TestAPodThatLeftNothingBehind(t *testing.T) {
 			}
 			_ = w.client.Tracker().Add(s.note.DeepCopy())
 			target := w.target()
-			if target.StatefulSet = stateful; stateful {
+			if stateful {
+				target.Kind = statefulSet
 				w.stateful()
 			}
 			done, saw, lost, err := target.evicted(t.Context(), "w1", NodePressure{}.signal(), map[string]corev1.Pod{"pod-001": *pod("old")}, []string{"pod-001"})

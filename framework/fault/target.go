@@ -70,8 +70,7 @@ func (t Target) owns(p *corev1.Pod) bool {
 	if by == nil {
 		return false
 	}
-	workload := history.Workload{Namespace: t.Namespace, Name: t.Workload, StatefulSet: t.StatefulSet}
-	return workload.Owns(&history.Pod{Namespace: p.Namespace, Labels: p.Labels, Owner: history.OwnerOf(by.Kind, by.Name)})
+	return p.Namespace == t.Namespace && history.OwnerOf(by.Kind, by.Name).Top(p.Labels) == history.OwnerOf(t.apiKind(), t.Workload)
 }
 
 // served names those of some pods of the workload that the endpoint controller offers to clients as ready, and returns what else it offers.

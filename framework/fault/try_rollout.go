@@ -144,8 +144,8 @@ func (t Target) watch(ctx context.Context, into *rollout.Watch, at time.Duration
 		return err
 	}
 	w := observe.WorkloadOf(d)
-	w.StatefulSet = t.StatefulSet
-	if t.StatefulSet && len(pods) < w.Replicas { // it has no condition for it
+	w.StatefulSet, w.DaemonSet = t.Kind == statefulSet, t.Kind == daemonSet
+	if w.Kind() != "Deployment" && len(pods) < w.Replicas { // it has no condition for it
 		list, err := t.Client.CoreV1().Events(t.Namespace).List(ctx, metav1.ListOptions{FieldSelector: "involvedObject.name=" + t.Workload})
 		if err != nil {
 			return fmt.Errorf("list events of %s/%s: %w", t.Namespace, t.Workload, err)

@@ -35,7 +35,7 @@ func (w *world) badNames() []string {
 func (w *world) replaceable() []string {
 	return slices.DeleteFunc(w.badNames(), func(name string) bool {
 		o, err := w.client.Tracker().Get(corev1.SchemeGroupVersion.WithResource("pods"), "ns", name)
-		return err == nil && w.isSet && waitsForImage(*o.(*corev1.Pod))
+		return err == nil && w.kind == statefulSet && waitsForImage(*o.(*corev1.Pod))
 	})
 }
 

@@ -7,7 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// Controller returns the controller of the workload under test, a StatefulSet in the form of a Deployment.
+// Controller returns the controller of the workload under test, a StatefulSet or DaemonSet in the form of a Deployment.
 func (t Target) Controller(ctx context.Context) (*appsv1.Deployment, error) { return t.deployment(ctx) }
 
 // Pods returns the workload's pods that have not ended, by name.

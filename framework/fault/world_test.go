@@ -54,7 +54,7 @@ type world struct {
 	deaf      bool              // the API server says yes to all that is asked, and changes nothing
 	lag       time.Duration     // so much later do controllers act; until then, what was deleted is going
 	evictable int               // how many evictions the budget still grants
-	isSet     bool              // the workload is a StatefulSet
+	kind      string            // of the workload, if it is no Deployment
 	stubborn  bool              // pods are placed on closed nodes, too
 	stale     bool              // endpoints stay as they are
 	shrink    string            // so little processor time does a filler get
@@ -384,8 +384,8 @@ func (w *world) owned(k8stesting.Action) (bool, runtime.Object, error) {
 	list := all.(*corev1.PodList).DeepCopy()
 	for i := range list.Items {
 		if p := &list.Items[i]; p.OwnerReferences == nil {
-			p.OwnerReferences = []metav1.OwnerReference{{Kind: "StatefulSet", Name: "backend", Controller: new(true)}}
-			if !w.isSet {
+			p.OwnerReferences = []metav1.OwnerReference{{Kind: w.kind, Name: "backend", Controller: new(true)}}
+			if w.kind == "" {
 				p.OwnerReferences[0].Kind, p.OwnerReferences[0].Name = "ReplicaSet", "backend-5d"
 				p.Labels = maps.Clone(p.Labels)
 				if p.Labels != nil {

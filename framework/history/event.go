@@ -193,12 +193,13 @@ func (n Node) UnderPressure() bool {
 	})
 }
 
-// Workload is a Deployment or a StatefulSet as reported by a watch: its spec and its status.
+// Workload is a Deployment, a StatefulSet or a DaemonSet as reported by a watch: its spec and its status.
 type Workload struct {
 	Change      Change            `json:"change"`
 	Namespace   string            `json:"namespace"`
 	Name        string            `json:"name"`
 	StatefulSet bool              `json:"statefulSet,omitempty"` // false in older records
+	DaemonSet   bool              `json:"daemonSet,omitempty"`
 	Selector    map[string]string `json:"selector"`
 	// SelectsBy is the whole selector in kubectl's syntax, if it contains more than the labels of Selector.
 	SelectsBy    string            `json:"selectsBy,omitempty"`
@@ -207,7 +208,7 @@ type Workload struct {
 	Spread json.RawMessage `json:"spread,omitempty"`
 	// Template changes whenever the pod template does, which begins a rollout. Empty in older records.
 	Template  string `json:"template,omitempty"`
-	Replicas  int    `json:"replicas"`
+	Replicas  int    `json:"replicas"` // of a DaemonSet: the nodes that should have a pod
 	Updated   int    `json:"updated"`
 	Ready     int    `json:"ready"`
 	Available int    `json:"available"`

@@ -64,8 +64,11 @@ func (w Workload) Pods() Choice {
 
 // Kind is the workload's kind, as the API spells it.
 func (w Workload) Kind() string {
-	if w.StatefulSet {
+	switch {
+	case w.StatefulSet:
 		return "StatefulSet"
+	case w.DaemonSet:
+		return "DaemonSet"
 	}
 	return "Deployment"
 }

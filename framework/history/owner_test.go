@@ -10,6 +10,7 @@ import (
 func TestOwns(t *testing.T) {
 	web := history.Workload{Namespace: "shop", Name: "web", Selector: map[string]string{"app": "shop"}}
 	db := history.Workload{Namespace: "shop", Name: "web", StatefulSet: true, Selector: web.Selector}
+	agent := history.Workload{Namespace: "shop", Name: "web", DaemonSet: true, Selector: web.Selector}
 	pod := func(owner history.Owner, hash string) *history.Pod {
 		labels := map[string]string{"app": "shop"}
 		if hash != "" {
@@ -30,6 +31,7 @@ func TestOwns(t *testing.T) {
 		"of a ReplicaSet of the Deployment's name":            {pod("ReplicaSet/web", ""), false, false},
 		"of a Job":              {pod("Job/web", ""), false, false},
 		"of a StatefulSet":      {pod("StatefulSet/web", ""), false, true},
+		"of a DaemonSet":        {pod("DaemonSet/web", ""), false, false},
 		"of nothing":            {pod(history.NoOwner, "5d4f"), false, false},
 		"in another namespace":  {elsewhere, false, false},
 		"of an older record":    {pod("", ""), true, true},
@@ -38,6 +40,9 @@ func TestOwns(t *testing.T) {
 		if ofWeb, ofSet := web.Owns(test.pod), db.Owns(test.pod); ofWeb != test.ofWeb || ofSet != test.ofSet {
 			t.Errorf("a pod %s: of the Deployment %t, of the StatefulSet %t, want %t and %t", what, ofWeb, ofSet, test.ofWeb, test.ofSet)
 		}
+	}
+	if !agent.Owns(pod("DaemonSet/web", "")) || agent.Owns(pod("StatefulSet/web", "")) || agent.Kind() != "DaemonSet" {
+		t.Error("a DaemonSet owns its own pods, and no others")
 	}
 	if everything := (history.Workload{Namespace: "shop", Name: "web"}); everything.Owns(pod("", "")) {
 		t.Error("a workload of an older record whose selector is unknown owns every pod")

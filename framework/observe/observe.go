@@ -65,7 +65,7 @@ func (s Scope) readClocks() func() clocks.Reading {
 	return clocks.Read
 }
 
-// Start begins to watch the pods, Deployments, StatefulSets, EndpointSlices, PodDisruptionBudgets and Kubernetes Events of the scope, and all
+// Start begins to watch the pods, Deployments, StatefulSets, in clusters of our own DaemonSets, EndpointSlices, PodDisruptionBudgets and Kubernetes Events of the scope, and all
 // nodes of the cluster. It also records the noise of its own process, how late each watch is, and when this machine
 // slept. It returns when the current state of
 // all objects is in the history.
@@ -114,7 +114,11 @@ func (s Scope) streams(client kubernetes.Interface) (all []*stream) {
 	if len(namespaces) == 0 {
 		namespaces = []string{metav1.NamespaceAll}
 	}
-	for _, k := range Kinds() {
+	kinds := Kinds()
+	if !s.Reading {
+		kinds = append(kinds, daemonSets)
+	}
+	for _, k := range kinds {
 		switch {
 		case slices.Contains(s.Without, k.What):
 		case k.Everywhere:

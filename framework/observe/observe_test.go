@@ -96,7 +96,7 @@ func oneOfEach() []runtime.Object {
 		&corev1.Pod{ObjectMeta: named("mine")}, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "other", Namespace: "elsewhere"}},
 		&appsv1.Deployment{ObjectMeta: named("backend")},
 		&appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "coredns", Namespace: "kube-system"}},
-		&appsv1.StatefulSet{ObjectMeta: named("db")},
+		&appsv1.StatefulSet{ObjectMeta: named("db")}, &appsv1.DaemonSet{ObjectMeta: named("agent")},
 		&discoveryv1.EndpointSlice{ObjectMeta: named("backend-1")},
 		&policyv1.PodDisruptionBudget{ObjectMeta: named("budget")},
 		&corev1.Event{ObjectMeta: named("e1"), Reason: "Scheduled"},
@@ -110,7 +110,7 @@ func TestStartHoldsThePresentStateOfEveryKind(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := []string{"listed node w1", "listed mine", "listed deployment backend", "listed deployment db", "listed slice backend-1", "listed budget budget", "note Scheduled"}
+		want := []string{"listed node w1", "listed mine", "listed deployment backend", "listed deployment db", "listed slice backend-1", "listed budget budget", "note Scheduled", "listed deployment agent"}
 		wantWords(t, sink, want...)
 		for range 2 {
 			if err := w.Stop(); err != nil {
@@ -155,7 +155,7 @@ func TestChangesAreDatedWhenTheyArrive(t *testing.T) {
 
 // TestAKindThatCannotBeListedFailsTheStart, and the watches that had been started are stopped.
 func TestAKindThatCannotBeListedFailsTheStart(t *testing.T) {
-	for _, kind := range []string{"nodes", "pods", "deployments", "statefulsets", "endpointslices", "poddisruptionbudgets", "events", "leases"} {
+	for _, kind := range []string{"nodes", "pods", "deployments", "statefulsets", "daemonsets", "endpointslices", "poddisruptionbudgets", "events", "leases"} {
 		t.Run(kind, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { // synctest fails if a goroutine is left
 				client := fake.NewClientset(oneOfEach()...)

@@ -28,7 +28,7 @@ type Kind struct {
 	stream     func(c kubernetes.Interface, namespace string) *stream
 }
 
-// Kinds are all kinds, in the order in which they are listed. The Lease for the echo is watched in addition.
+// Kinds are all kinds, in the order in which they are listed. In clusters of our own, DaemonSets and the Lease for the echo are watched in addition.
 func Kinds() []Kind {
 	return []Kind{
 		{"nodes", "", true, func(c kubernetes.Interface, _ string) *stream {
@@ -54,6 +54,11 @@ func Kinds() []Kind {
 		}},
 	}
 }
+
+// daemonSets are watched where a test may be about one. Those of others are agents of their nodes, about which a recording promises nothing.
+var daemonSets = Kind{"daemonsets", "apps", false, func(c kubernetes.Interface, ns string) *stream {
+	return streamOf("daemonsets", c.AppsV1().DaemonSets(ns), daemonSetEvent)
+}}
 
 // notes is the kind of Kubernetes Events.
 const notes = "events"
@@ -243,6 +248,16 @@ func statefulSetEvent(s *appsv1.StatefulSet, change history.Change) history.Even
 	w.StatefulSet = true
 	w.Updated, w.Ready = int(s.Status.UpdatedReplicas), int(s.Status.ReadyReplicas)
 	w.Available, w.Total = int(s.Status.AvailableReplicas), int(s.Status.Replicas)
+	w.Observed = s.Status.ObservedGeneration >= s.Generation
+	return history.Event{Workload: w}
+}
+
+// daemonSetEvent reports a DaemonSet as a Workload, with a replica for each node that should have a pod.
+func daemonSetEvent(s *appsv1.DaemonSet, change history.Change) history.Event {
+	w := workload(s.ObjectMeta, change, s.Spec.Selector, &s.Status.DesiredNumberScheduled, s.Spec.Template)
+	w.DaemonSet = true
+	w.Updated, w.Ready = int(s.Status.UpdatedNumberScheduled), int(s.Status.NumberReady)
+	w.Available, w.Total = int(s.Status.NumberAvailable), int(s.Status.CurrentNumberScheduled+s.Status.NumberMisscheduled)
 	w.Observed = s.Status.ObservedGeneration >= s.Generation
 	return history.Event{Workload: w}
 }

@@ -209,6 +209,13 @@ func TestWorkloadEvent(t *testing.T) {
 	}
 	want.StatefulSet = true
 	same(t, "a StatefulSet", statefulSetEvent(s, history.Modified).Workload, want)
+	want.StatefulSet, want.DaemonSet = false, true
+	same(t, "a DaemonSet", daemonSetEvent(&appsv1.DaemonSet{
+		ObjectMeta: d.ObjectMeta, Spec: appsv1.DaemonSetSpec{Template: template, Selector: d.Spec.Selector},
+		Status: appsv1.DaemonSetStatus{
+			ObservedGeneration: 2, DesiredNumberScheduled: 3, CurrentNumberScheduled: 3, NumberMisscheduled: 1, UpdatedNumberScheduled: 3, NumberReady: 2, NumberAvailable: 1,
+		},
+	}, history.Modified).Workload, want)
 	s.Status.ObservedGeneration = 1
 	if statefulSetEvent(s, history.Modified).Workload.Observed {
 		t.Error("a status that is about an older generation")

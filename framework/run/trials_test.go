@@ -25,8 +25,8 @@ type perTrial map[string]staged
 func (perTrial) String() string { return "A" }
 
 func (p perTrial) Plan(ctx context.Context, t fault.Target) (fault.Disruption, error) {
-	if t.StatefulSet != (t.Workload == "backend-2") {
-		return nil, fmt.Errorf("%s: StatefulSet %t", t.Workload, t.StatefulSet)
+	if (t.Kind == workloads.StatefulSet) != (t.Workload == "backend-2") {
+		return nil, fmt.Errorf("%s: a %s", t.Workload, t.Kind)
 	}
 	return p[t.Workload].Plan(ctx, t)
 }

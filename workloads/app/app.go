@@ -37,7 +37,7 @@ type App struct {
 	Given     []string
 	PullNever bool // no registry is asked for what is not given and not in the local engine
 	Layout    string
-	// Workloads are the Deployments and StatefulSets among the objects, and Services the Services.
+	// Workloads are the Deployments, StatefulSets and DaemonSets among the objects, and Services the Services.
 	// Both are in Namespace. Elsewhere are the Services in other namespaces, and those of Before.
 	Workloads []Workload
 	Services  []Service
@@ -60,23 +60,15 @@ func (m Manifest) String() string {
 	return fmt.Sprintf("%s %s (%s)", m.Object.GetKind(), m.Object.GetName(), m.Source)
 }
 
-// Workload is a Deployment or a StatefulSet of the application.
+// Workload is a Deployment, a StatefulSet or a DaemonSet of the application.
 type Workload struct {
 	workloads.Controller
-	Replicas int32
+	Replicas int32 // of a DaemonSet 1, because the nodes decide
 	// Services are the names of the Services that select its pods.
 	Services []string
 	Template corev1.PodTemplateSpec
 	// Stuck is why a change of its template does not replace its pods; empty: it replaces all of them.
 	Stuck string
-}
-
-// Kind is the kind of the object.
-func (w Workload) Kind() string {
-	if w.StatefulSet {
-		return "StatefulSet"
-	}
-	return "Deployment"
 }
 
 // Service is a Service of the application.
@@ -107,7 +99,7 @@ func New(manifests []Manifest, fallback string) (App, error) {
 	var errs []error
 	for _, m := range a.Manifests {
 		if m.Object.GetNamespace() != a.Namespace {
-			if isWorkload(m.Object) {
+			if tested(m.Object) {
 				a.Notes = append(a.Notes, fmt.Sprintf("%s is in namespace %s: it is deployed, and nothing is promised of it, because what is tested is in namespace %s.",
 					m, m.Object.GetNamespace(), a.Namespace))
 			}
@@ -118,7 +110,7 @@ func New(manifests []Manifest, fallback string) (App, error) {
 		}
 	}
 	if len(a.Workloads) == 0 && len(errs) == 0 {
-		errs = append(errs, errors.New("the manifests have no Deployment and no StatefulSet, so there is nothing to test"))
+		errs = append(errs, errors.New("the manifests have no Deployment, StatefulSet or DaemonSet, so there is nothing to test"))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return App{}, err
@@ -138,14 +130,21 @@ func (a *App) add(m Manifest) error {
 		if err := m.typed(&d); err != nil {
 			return err
 		}
-		a.Workloads = append(a.Workloads, Workload{Controller: workloads.Controller{Name: d.Name}, Replicas: replicas(d.Spec.Replicas), Template: d.Spec.Template,
+		a.Workloads = append(a.Workloads, Workload{Controller: workloads.Controller{Name: d.Name, Kind: workloads.Deployment}, Replicas: replicas(d.Spec.Replicas), Template: d.Spec.Template,
 			Stuck: workloads.StuckDeployment(d.Spec)})
+	case "DaemonSet.apps":
+		var d appsv1.DaemonSet
+		if err := m.typed(&d); err != nil {
+			return err
+		}
+		a.Workloads = append(a.Workloads, Workload{Controller: workloads.Controller{Name: d.Name, Kind: workloads.DaemonSet}, Replicas: 1, Template: d.Spec.Template,
+			Stuck: workloads.StuckDaemonSet(d.Spec)})
 	case "StatefulSet.apps":
 		var s appsv1.StatefulSet
 		if err := m.typed(&s); err != nil {
 			return err
 		}
-		a.Workloads = append(a.Workloads, Workload{Controller: workloads.Controller{Name: s.Name, StatefulSet: true}, Replicas: replicas(s.Spec.Replicas), Template: s.Spec.Template,
+		a.Workloads = append(a.Workloads, Workload{Controller: workloads.Controller{Name: s.Name, Kind: workloads.StatefulSet}, Replicas: replicas(s.Spec.Replicas), Template: s.Spec.Template,
 			Stuck: workloads.StuckStatefulSet(s.Spec)})
 	case "Service":
 		var s corev1.Service

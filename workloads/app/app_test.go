@@ -86,7 +86,7 @@ func TestAppKnowsWhatIsBehindAService(t *testing.T) {
 		}
 	}
 	behind := a.Behind("web")
-	if len(behind) != 1 || behind[0].Name != "web" || behind[0].Replicas != 3 || behind[0].Kind() != "Deployment" {
+	if len(behind) != 1 || behind[0].Name != "web" || behind[0].Replicas != 3 || behind[0].Kind != "Deployment" {
 		t.Errorf("behind Service web: %+v", behind)
 	}
 }
@@ -97,6 +97,7 @@ func TestWhatCannotBeTestedIsNamed(t *testing.T) {
 		"a typo in a field":         {changed("replicas: 3", "replica: 3"), `unknown field "spec.replica"`},
 		"a word for a number":       {changed("replicas: 3", "replicas: three"), "a.yaml): line 6: spec.replicas is a string, and must be a whole number"},
 		"two namespaces":            {changed("{name: web}", "{name: web, namespace: other}") + "---" + store, "is in namespace"},
+		"agents of the cluster":     {strings.ReplaceAll(agent, "metadata: {name: agent}", "metadata: {name: agent, namespace: kube-system}"), "belongs to the cluster itself"},
 		"no workload":               {"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n", "there is nothing to test"},
 		"a namespace of Kubernetes": {changed("{name: web}", "{name: web, namespace: kube-system}"), "belongs to the cluster itself"},
 	} {

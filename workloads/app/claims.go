@@ -74,7 +74,7 @@ func claimSpecs(o unstructured.Unstructured) (specs []map[string]any) {
 // HasVolume reports whether the pods of a workload have a claim.
 func (w Workload) HasVolume(a App) bool {
 	own := func(m Manifest) bool {
-		return m.Object.GetKind() == w.Kind() && m.Object.GetName() == w.Name && m.Object.GetNamespace() == a.Namespace
+		return m.Object.GetKind() == w.Kind && m.Object.GetName() == w.Name && m.Object.GetNamespace() == a.Namespace
 	}
 	if slices.ContainsFunc(a.Claims(), func(c Claim) bool { return own(c.Manifest) }) {
 		return true

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/holdfast-ha/holdfast/workloads"
 	"github.com/holdfast-ha/holdfast/workloads/app"
 )
 
@@ -151,8 +152,8 @@ provisioner: disks.example.com
 		t.Errorf("StorageClass fast: %+v", class)
 	}
 	for _, w := range a.Workloads {
-		if has := w.HasVolume(a); has != w.StatefulSet {
-			t.Errorf("%s %s has a volume: %t", w.Kind(), w.Name, has)
+		if has := w.HasVolume(a); has != (w.Kind == workloads.StatefulSet) {
+			t.Errorf("%s %s has a volume: %t", w.Kind, w.Name, has)
 		}
 	}
 }

@@ -84,20 +84,24 @@ func (a *App) wide(manifests []Manifest, o unstructured.Unstructured) bool {
 func (a *App) choose(manifests []Manifest, fallback string) error {
 	named := map[string]Manifest{} // the first object in each
 	holders := map[string]Manifest{}
-	unnamed := false // whether a Deployment or StatefulSet names none
+	unnamed := false // whether a holder names none
+	holds := isWorkload
+	if !slices.ContainsFunc(manifests, func(m Manifest) bool { return !m.Before && isWorkload(m.Object) }) {
+		holds = tested
+	}
 	for _, m := range manifests {
 		in := m.Object.GetNamespace()
-		if m.Before || clusterScoped(m.Object) || in == metav1.NamespaceSystem && !isWorkload(m.Object) {
+		if m.Before || clusterScoped(m.Object) || in == metav1.NamespaceSystem && !holds(m.Object) {
 			continue
 		}
-		unnamed = unnamed || isWorkload(m.Object) && unplaced(m.Object)
+		unnamed = unnamed || holds(m.Object) && unplaced(m.Object)
 		if unplaced(m.Object) {
 			continue
 		}
 		if _, known := named[in]; !known {
 			named[in] = m
 		}
-		if _, known := holders[in]; !known && isWorkload(m.Object) {
+		if _, known := holders[in]; !known && holds(m.Object) {
 			holders[in] = m
 		}
 	}
@@ -137,10 +141,16 @@ func allowed(m Manifest) error {
 	return fmt.Errorf("%s is in namespace %s, which belongs to the cluster itself: name another namespace in the manifests of the test", m, in)
 }
 
-// isWorkload reports whether an object is what a test can disturb.
+// isWorkload reports whether an object says by itself which namespace is tested. A DaemonSet does so only where there is no other: many are
+// agents of nodes, in namespaces of their own.
 func isWorkload(o unstructured.Unstructured) bool {
 	kind := o.GroupVersionKind().GroupKind().String()
 	return kind == "Deployment.apps" || kind == "StatefulSet.apps"
+}
+
+// tested reports whether an object is what a test can disturb.
+func tested(o unstructured.Unstructured) bool {
+	return isWorkload(o) || o.GroupVersionKind().GroupKind().String() == "DaemonSet.apps"
 }
 
 // elsewhere notes the Services that are not those of the tested workloads.

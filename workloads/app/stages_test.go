@@ -87,6 +87,9 @@ func TestWithoutKeepsTheRest(t *testing.T) {
 
 const account = "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: x, namespace: NS}\n"
 
+const agent = "apiVersion: apps/v1\nkind: DaemonSet\nmetadata: {name: agent}\nspec:\n  selector: {matchLabels: {app: agent}}\n" +
+	"  template:\n    metadata: {labels: {app: agent}}\n    spec: {containers: [{name: agent, image: agent}]}\n"
+
 // Objects may be in several namespaces; those that are tested are in one.
 func TestNamespaces(t *testing.T) {
 	in := func(namespace, text string) string {
@@ -109,6 +112,9 @@ func TestNamespaces(t *testing.T) {
 		"two, and neither is named":           {in("a", web) + "---\n" + strings.ReplaceAll(store, "shop", "b"), "", "c", "", nil, "say with --namespace which of them is tested"},
 		"two, and one is named":               {in("a", web) + "---\n" + strings.ReplaceAll(store, "shop", "b"), "", "b", "b", []string{"a"}, ""},
 		"a tested workload in kube-system":    {in("kube-system", web), "", "", "", nil, "belongs to the cluster itself"},
+		"a DaemonSet alone":                   {in("shop", strings.ReplaceAll(agent, "name: agent", "name: web")), "", "", "shop", nil, ""},
+		"a DaemonSet elsewhere":               {in("shop", web) + "---\n" + strings.ReplaceAll(agent, "{name: agent}", "{name: agent, namespace: agents}"), "", "", "shop", []string{"agents"}, ""},
+		"a DaemonSet in kube-system":          {web + "---\n" + strings.ReplaceAll(agent, "{name: agent}", "{name: agent, namespace: kube-system}"), "", "", "app", nil, ""},
 		"an account in kube-public":           {web + "---\n" + elsewhere("kube-public"), "", "", "", nil, "belongs to the cluster itself"},
 		"the namespace of the cluster chosen": {web, "", "kube-system", "", nil, "belongs to the cluster itself"},
 		"default is no namespace":             {web, in("default", web), "", "app", nil, ""},
@@ -147,7 +153,7 @@ func TestNamespaces(t *testing.T) {
 			}
 			for _, w := range a.Workloads {
 				if !slices.ContainsFunc(a.Manifests, func(m app.Manifest) bool { return m.Object.GetName() == w.Name && m.Object.GetNamespace() == test.own }) {
-					t.Errorf("%s %s is not in %s", w.Kind(), w.Name, test.own)
+					t.Errorf("%s %s is not in %s", w.Kind, w.Name, test.own)
 				}
 			}
 		})

@@ -147,7 +147,7 @@ func (f *Run) Workloads() (list []history.Workload) {
 			continue
 		}
 		same := func(had history.Workload) bool {
-			return had.Namespace == w.Namespace && had.Name == w.Name && had.StatefulSet == w.StatefulSet && maps.Equal(had.Selector, w.Selector)
+			return had.Namespace == w.Namespace && had.Name == w.Name && had.Kind() == w.Kind() && maps.Equal(had.Selector, w.Selector)
 		}
 		if !slices.ContainsFunc(list, same) {
 			list = append(list, *w)

@@ -92,7 +92,7 @@ func manifests(ctx context.Context, c appfile.Choice, file appfile.File) (named 
 	}
 	named = map[string]bool{}
 	for _, w := range read.Workloads {
-		named[w.Kind()+"/"+w.Name] = true
+		named[w.Kind+"/"+w.Name] = true
 	}
 	return named, read.Namespace, nil
 }
@@ -104,7 +104,7 @@ func (a *Intent) read(ctx context.Context, c appfile.Choice, file appfile.File, 
 		return err
 	}
 	if named != nil {
-		live.Workloads = slices.DeleteFunc(live.Workloads, func(w app.Workload) bool { return !named[w.Kind()+"/"+w.Name] })
+		live.Workloads = slices.DeleteFunc(live.Workloads, func(w app.Workload) bool { return !named[w.Kind+"/"+w.Name] })
 		if len(live.Workloads) == 0 {
 			return fmt.Errorf("namespace %s has none of the workloads in the manifests", a.Request.Namespace)
 		}
@@ -127,7 +127,7 @@ func (a *Intent) read(ctx context.Context, c appfile.Choice, file appfile.File, 
 	}
 	for _, w := range live.Workloads {
 		if reached[w.Name] {
-			a.Request.Workloads = append(a.Request.Workloads, disturb.Object{Kind: w.Kind(), Name: w.Name})
+			a.Request.Workloads = append(a.Request.Workloads, disturb.Object{Kind: w.Kind, Name: w.Name})
 		} else {
 			a.Untested = append(a.Untested, w)
 		}
@@ -215,7 +215,7 @@ func (a Intent) Notes() (notes []string) {
 		notes = append(notes, "after the last fault was undone, this machine would run: "+a.After)
 	}
 	for _, w := range a.Untested {
-		notes = append(notes, fmt.Sprintf("no probe reaches %s %s, so nothing is done to it", w.Kind(), w.Name))
+		notes = append(notes, fmt.Sprintf("no probe reaches %s %s, so nothing is done to it", w.Kind, w.Name))
 	}
 	return notes
 }

@@ -37,7 +37,7 @@ type Watch struct {
 	last    counts
 	since   history.Offset // nothing has changed, and there is a reason
 	reason  Reason
-	refused string // the last refusal of a pod of a StatefulSet, which has no condition for it
+	refused string // the last refusal of a pod of a StatefulSet or DaemonSet, which has no condition for it
 }
 
 // counts are what changes when a rollout makes progress.
@@ -48,7 +48,7 @@ type counts struct {
 
 // Note takes in a Kubernetes Event about the workload itself.
 func (r *Watch) Note(kind, reason, message string) {
-	if kind == "StatefulSet" && reason == "FailedCreate" {
+	if (kind == "StatefulSet" || kind == "DaemonSet") && reason == "FailedCreate" {
 		r.refused = message
 	}
 }
@@ -66,7 +66,7 @@ func (r *Watch) See(at history.Offset, w history.Workload, pods []history.Pod) {
 			now.going++
 		}
 	}
-	if w.StatefulSet && len(pods) < w.Replicas {
+	if w.Kind() != "Deployment" && len(pods) < w.Replicas {
 		w.Refused = r.refused
 	}
 	if r.reason = why(w, pods, now.going > 0); r.reason == (Reason{}) || now != r.last {

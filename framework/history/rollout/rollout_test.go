@@ -94,22 +94,27 @@ func TestWhatStandsStill(t *testing.T) {
 	}
 }
 
-// The controller of StatefulSets has no condition for a pod that it cannot create: it tells by Events.
-func TestAStatefulSetTellsByEvents(t *testing.T) {
-	w := history.Workload{StatefulSet: true, Template: "new", Replicas: 3, Updated: 1, Ready: 2, Available: 2, Total: 2, Observed: true}
-	var r Watch
-	r.Note("StatefulSet", "SuccessfulCreate", "create Pod")
-	r.See(0, w, old(2))
-	if got := r.Hopeless(time.Hour, Hopeless); got != (Reason{}) {
-		t.Errorf("got %+v", got)
-	}
-	r.Note("StatefulSet", "FailedCreate", "failed calling webhook")
-	r.See(s, w, old(2))
-	if got := r.Hopeless(61*s, Hopeless); got.Words != "no further pod is created (FailedCreate): failed calling webhook" {
-		t.Errorf("got %+v", got)
-	}
-	r.See(62*s, w, old(3))
-	if got := r.Hopeless(time.Hour, Hopeless); got != (Reason{}) {
-		t.Errorf("its pod was created after all: %+v", got)
+// The controllers of StatefulSets and DaemonSets have no condition for a pod that they cannot create: they tell by Events.
+func TestOthersThanDeploymentsTellByEvents(t *testing.T) {
+	for _, kind := range []string{"StatefulSet", "DaemonSet"} {
+		w := history.Workload{
+			StatefulSet: kind == "StatefulSet", DaemonSet: kind == "DaemonSet", Template: "new", Replicas: 3, Updated: 1, Ready: 2, Available: 2, Total: 2, Observed: true,
+		}
+		var r Watch
+		r.Note(kind, "SuccessfulCreate", "create Pod")
+		r.Note("Pod", "FailedCreate", "of another kind")
+		r.See(0, w, old(2))
+		if got := r.Hopeless(time.Hour, Hopeless); got != (Reason{}) {
+			t.Errorf("%s: got %+v", kind, got)
+		}
+		r.Note(kind, "FailedCreate", "failed calling webhook")
+		r.See(s, w, old(2))
+		if got := r.Hopeless(61*s, Hopeless); got.Words != "no further pod is created (FailedCreate): failed calling webhook" {
+			t.Errorf("%s: got %+v", kind, got)
+		}
+		r.See(62*s, w, old(3))
+		if got := r.Hopeless(time.Hour, Hopeless); got != (Reason{}) {
+			t.Errorf("%s: its pod was created after all: %+v", kind, got)
+		}
 	}
 }
