@@ -15,32 +15,25 @@ const NoOwner Owner = "none"
 // OwnerOf is the Owner of a kind and a name.
 func OwnerOf(kind, name string) Owner { return Owner(kind + "/" + name) }
 
-// templateLabel is the label that the controller of Deployments gives to the pods of each ReplicaSet that it makes.
-const templateLabel = "pod-template-hash"
-
 // Top is the object that a user wrote: instead of a Deployment's ReplicaSet it is the Deployment. The controller of Deployments names a
 // ReplicaSet after the Deployment and the hash of the template, so this is known also when the ReplicaSet no longer exists.
 //
 // Source: getNewReplicaSet in kubernetes pkg/controller/deployment/sync.go
 func (o Owner) Top(labels map[string]string) Owner {
 	name, isSet := strings.CutPrefix(string(o), "ReplicaSet/")
-	if hash := labels[templateLabel]; isSet && hash != "" {
-		if name, made := strings.CutSuffix(name, "-"+hash); made {
-			return OwnerOf("Deployment", name)
-		}
+	hash := labels["pod-template-hash"] // which the controller of Deployments gives to the pods of each ReplicaSet that it makes
+	if name, made := strings.CutSuffix(name, "-"+hash); isSet && made && hash != "" {
+		return OwnerOf("Deployment", name)
 	}
 	return o
 }
 
 // Owns reports whether a pod is one of the workload's. In older records, which do not name owners, its labels decide.
 func (w Workload) Owns(p *Pod) bool {
-	switch {
-	case p.Namespace != w.Namespace:
-		return false
-	case p.Owner == "":
-		return len(w.Selector) > 0 && Selects(w.Selector, p.Labels)
+	if p.Owner == "" {
+		return p.Namespace == w.Namespace && len(w.Selector) > 0 && Selects(w.Selector, p.Labels)
 	}
-	return p.Owner.Top(p.Labels) == OwnerOf(w.Kind(), w.Name)
+	return p.Namespace == w.Namespace && p.Owner.Top(p.Labels) == OwnerOf(w.Kind(), w.Name)
 }
 
 // Choice is a choice of pods.
