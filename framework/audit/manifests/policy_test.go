@@ -294,7 +294,7 @@ func TestApplyPolicyToAStatefulSet(t *testing.T) {
 		must(t, w.client.Tracker().Delete(deployments, "ns", "backend"))
 		must(t, w.client.Tracker().Add(asStatefulSet(d)))
 		to := w.target()
-		to.StatefulSet = true
+		to.Kind = "StatefulSet"
 		revert, err := inject(t.Context(), ApplyPolicy{}, to)
 		must(t, err)
 		if len(w.seen) != 1 || len(w.tried) != 12 {
