@@ -41,7 +41,8 @@ func discovered(path string) any {
 	case path == "/apis":
 		list := metav1.APIGroupList{TypeMeta: metav1.TypeMeta{Kind: "APIGroupList", APIVersion: "v1"}}
 		for _, known := range apiResources {
-			if group, version, grouped := strings.Cut(known.groupVersion, "/"); grouped {
+			group, version, grouped := strings.Cut(known.groupVersion, "/")
+			if grouped && !slices.ContainsFunc(list.Groups, func(g metav1.APIGroup) bool { return g.Name == group }) {
 				v := metav1.GroupVersionForDiscovery{GroupVersion: known.groupVersion, Version: version}
 				list.Groups = append(list.Groups, metav1.APIGroup{
 					Name: group, Versions: []metav1.GroupVersionForDiscovery{v}, PreferredVersion: v,

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 
+	"golang.org/x/sync/errgroup"
+	"k8s.io/client-go/kubernetes"
 	"sigs.k8s.io/kind/pkg/apis/config/v1alpha4"
 	kindcluster "sigs.k8s.io/kind/pkg/cluster"
 	kindexec "sigs.k8s.io/kind/pkg/exec"
@@ -78,11 +80,23 @@ func (b builder) create(ctx context.Context, kubeconfig string) error {
 		return err
 	}
 	planned := members(b.name, b.record.Spec)
-	cluster := bootstrap.Cluster{Engine: b.e, Log: b.log, Name: inventory.Prefix + b.name, First: planned[0].name, Beside: firstWitness}
+	cluster := bootstrap.Cluster{Engine: b.e, Log: b.log, Name: inventory.Prefix + b.name, First: planned[0].name, Beside: b.beside}
 	for _, m := range planned[1:] {
 		cluster.Others = append(cluster.Others, m.name)
 	}
 	return cluster.Start(ctx, kubeconfig)
+}
+
+// beside is what happens while nodes join.
+func (b builder) beside(ctx context.Context, client kubernetes.Interface) error {
+	config, err := restConfig(b.e, b.name)
+	if err != nil {
+		return err
+	}
+	both, ctx := errgroup.WithContext(ctx)
+	both.Go(func() error { return firstWitness(ctx, client) })
+	both.Go(func() error { return clusters.Answering(ctx, config) })
+	return both.Wait()
 }
 
 // startsItself reports whether Kubernetes is started by package bootstrap and not by kind.

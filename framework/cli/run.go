@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/cli/creating"
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
 	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
+	"github.com/holdfast-ha/holdfast/framework/deploy"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/launch"
@@ -198,8 +200,11 @@ func (f runFlags) onCluster(ctx context.Context, p provider.Provider, chosen []s
 }
 
 // report prints the summary of a run, writes its reports and prints their path. failed are earlier errors of the run. If the reports
-// cannot be written, the summary is printed nevertheless, and determines the exit code.
+// cannot be written, the summary is printed nevertheless, and determines the exit code. Nothing was run with manifests that are refused.
 func report(out io.Writer, dir string, file runfolder.File, failed ...error) error {
+	if deploy.Refused(errors.Join(failed...)) != nil {
+		return exit.Usage(errors.New("the API server refuses manifests of the application; see above"))
+	}
 	text := "\n" + summary.Of(file) + "\n"
 	err := formats.WriteAll(dir)
 	if err == nil {

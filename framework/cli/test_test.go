@@ -1,10 +1,17 @@
 package cli
 
 import (
+	"errors"
+	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/holdfast-ha/holdfast/framework/cli/exit"
+	"github.com/holdfast-ha/holdfast/framework/deploy"
+	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 )
 
 // What a test cannot begin with is said before any cluster is made.
@@ -76,6 +83,17 @@ spec: {selector: {app: web}, ports: [{port: 80}]}
 	out, code, err := execute(t, "init", "-f", "web.yaml")
 	if code != 0 || strings.Count(out, "cannot work here: ") != 3 {
 		t.Errorf("init: exit code %d, %v\n%s", code, err, out)
+	}
+}
+
+// Manifests that the API server refuses are bad input, also beside other errors.
+func TestRefusedManifestsAreBadInput(t *testing.T) {
+	failed := runfolder.File{Scenarios: []runfolder.ScenarioResult{{Name: "app/rollout", Error: "refused"}, {Name: "app/drain", NotBegun: "not begun: refused"}}}
+	full, refused := errors.New("no space left on device"), &deploy.RefusedError{Lines: []string{"Deployment web (web.yaml:3): no"}}
+	for want, errs := range map[int][]error{exit.BadUsage: {full, fmt.Errorf("create cluster x: %w", refused)}, exit.Failed: {full}} {
+		if err := report(io.Discard, t.TempDir(), failed, errs...); exit.Code(err) != want {
+			t.Errorf("%v: exit code %d, %v; want %d", errs, exit.Code(err), err, want)
+		}
 	}
 }
 

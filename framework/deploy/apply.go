@@ -3,6 +3,7 @@ package deploy
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -49,9 +50,18 @@ func (d *Deployment) apply(ctx context.Context, m app.Manifest) error {
 
 // again reports whether the same request may succeed later: the API server was away or busy, or a webhook is still starting.
 func again(err error) bool {
+	if isMalformed(err) {
+		return false
+	}
 	return apierrors.IsServerTimeout(err) || apierrors.IsTimeout(err) || apierrors.IsTooManyRequests(err) ||
 		apierrors.IsServiceUnavailable(err) || apierrors.IsInternalError(err) ||
 		apierrors.ReasonForError(err) == metav1.StatusReasonUnknown && !errors.Is(err, errForeign)
+}
+
+// isMalformed reports whether an object is not one of its kind, as the API server or its client says with an error that has no reason: a field
+// that the kind does not have, or two elements of a list with the same key.
+func isMalformed(err error) bool {
+	return strings.Contains(err.Error(), "failed to create typed patch object") || strings.Contains(err.Error(), "managed fields already set")
 }
 
 // errForeign refuses an object that somebody else has created.
@@ -88,8 +98,9 @@ func (d *Deployment) client(m app.Manifest) (client dynamic.ResourceInterface, o
 // send applies an object. An object that is not deleted with its namespace is marked as ours, and never replaces somebody else's.
 func (d *Deployment) send(ctx context.Context, client dynamic.ResourceInterface, own bool, m app.Manifest) error {
 	o := m.Object.DeepCopy()
+	options := metav1.ApplyOptions{FieldManager: FieldManager, Force: true, DryRun: d.dry}
 	if own {
-		_, err := client.Apply(ctx, o.GetName(), o, metav1.ApplyOptions{FieldManager: FieldManager, Force: true})
+		_, err := client.Apply(ctx, o.GetName(), o, options)
 		return err
 	}
 	if o.GetNamespace() != metav1.NamespaceSystem {
@@ -108,9 +119,11 @@ func (d *Deployment) send(ctx context.Context, client dynamic.ResourceInterface,
 	}
 	marks[workloads.LabelPartOf] = workloads.PartOf
 	o.SetLabels(marks)
-	if _, err := client.Apply(ctx, o.GetName(), o, metav1.ApplyOptions{FieldManager: FieldManager, Force: true}); err != nil {
+	if _, err := client.Apply(ctx, o.GetName(), o, options); err != nil {
 		return err
 	}
-	d.Outside(o)
+	if d.dry == nil {
+		d.Outside(o)
+	}
 	return nil
 }

@@ -34,6 +34,7 @@ type Deployment struct {
 	Say func(string)
 
 	defined []app.Manifest // the CustomResourceDefinitions that were created
+	dry     []string       // metav1.DryRunAll: nothing is stored
 }
 
 // New is an application on the cluster of a configuration.

@@ -14,6 +14,7 @@ import (
 	"github.com/onsi/ginkgo/v2/formatter"
 
 	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/framework/deploy"
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
@@ -25,7 +26,7 @@ const interruptGrace = revertLimit + 3*cleanLimit
 
 // Scenarios runs the chosen scenarios through Ginkgo and returns the content of run.json. Ctrl-C ends the present scenario,
 // reverts its faults, removes the cluster, and keeps the record. An error means that nothing was run, or that run.json could not
-// be completed. Further runs of a process go without Ginkgo, which runs once.
+// be completed, or a *deploy.RefusedError that ended the run. Further runs of a process go without Ginkgo, which runs once.
 func Scenarios(ctx context.Context, s Settings, chosen []scenario.Spec) (runfolder.File, error) {
 	if len(chosen) == 0 {
 		return runfolder.File{}, errors.New("start run: no scenarios were chosen")
@@ -51,7 +52,8 @@ func Scenarios(ctx context.Context, s Settings, chosen []scenario.Spec) (runfold
 		runSpecs(runLimit)
 	}
 	theRun.end(ctx)
-	return theRun.file, theRun.finish(chosen)
+	err := theRun.finish(chosen)
+	return theRun.file, joined(err, deploy.Refused(theRun.stop))
 }
 
 // runLimit is longer than any run: Ginkgo's own default of one hour is not.

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/framework/deploy"
 	"github.com/holdfast-ha/holdfast/framework/environment"
 	"github.com/holdfast-ha/holdfast/framework/fit"
 	"github.com/holdfast-ha/holdfast/framework/history"
@@ -38,6 +39,7 @@ type runner struct {
 	token    string          // marks what this run creates
 	turn     turn            // the right to use the runner
 	whole    context.Context // of the whole run; nil under Ginkgo's own command
+	checker  deploy.Checker
 	budget   timebudget.Budget
 
 	mu    sync.Mutex // of what follows: scenarios that run at the same time change it
@@ -77,8 +79,12 @@ func (a *attempt) create(ctx context.Context, s *scenario.Spec) (clusters.Cluste
 	s.Cluster.Kubernetes = cmp.Or(s.Cluster.Kubernetes, a.kept.kubernetes)
 	a.shown.Now(history.Provision, "")
 	a.kubernetes = s.Cluster.Kubernetes // also if no cluster can be made
-	cluster, err := a.pool.get(ctx, s.Cluster)
+	check := a.checker.Of(s.App)
+	cluster, err := a.pool.get(clusters.WhenAnswering(ctx, check), s.Cluster)
 	fits := a.fits()
+	if err == nil { // of a cluster that was there, or whose provider does not ask earlier
+		err = check(ctx, cluster.Config())
+	}
 	if err == nil {
 		a.kubernetes = cluster.Spec().Kubernetes
 		*s = fit.Apply(fits, *s)
@@ -99,7 +105,8 @@ func (a *attempt) notCreated(ctx context.Context, s scenario.Spec, err error) re
 	if ctx.Err() != nil {
 		return a.keepInterrupted(s)
 	}
-	if slow := (*fit.TooSlowError)(nil); a.settings.Cluster != "" || errors.As(err, &slow) { // the next scenario would not get this cluster, either
+	refused, slow := deploy.Refused(err) != nil, (*fit.TooSlowError)(nil)
+	if refused && s.Mutant == nil || !refused && (a.settings.Cluster != "" || errors.As(err, &slow)) { // the next scenario would not get this cluster, either
 		a.stopFor(err)
 	}
 	return a.keep(s, judge.Found{}, err)

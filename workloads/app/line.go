@@ -54,7 +54,12 @@ func (m Manifest) find(path []any) (key, value *yaml.Node) {
 func (m Manifest) is(document *yaml.Node) bool {
 	_, kind := find(document, []any{"kind"})
 	_, name := find(document, []any{"metadata", "name"})
-	return kind != nil && name != nil && strings.EqualFold(kind.Value, m.Object.GetKind()) && name.Value == m.Object.GetName()
+	wanted := m.Object.GetName()
+	if name == nil {
+		_, name = find(document, []any{"metadata", "generateName"})
+		wanted = m.Object.GetGenerateName()
+	}
+	return kind != nil && name != nil && strings.EqualFold(kind.Value, m.Object.GetKind()) && name.Value == wanted
 }
 
 // find is a field below a node: its key, unless it is an element of a list, and its value; nil: there is none.

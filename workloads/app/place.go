@@ -38,6 +38,9 @@ func (a *App) place(manifests []Manifest, fallback string) ([]Manifest, error) {
 	}
 	for i := range placed {
 		o := &placed[i].Object
+		if o.GetName() == "" { // applying needs a name, where creating makes one of as many letters
+			o.SetName(fmt.Sprintf("%.58s%05d", o.GetGenerateName(), i))
+		}
 		if a.wide(placed, *o) {
 			continue
 		}
