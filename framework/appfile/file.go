@@ -59,7 +59,7 @@ type Chart struct {
 // Probe is a request that is sent again and again, and the answer that is good.
 type Probe struct {
 	Name    string            `yaml:"name"`    // stands in reports; default: the name of the Service
-	URL     string            `yaml:"url"`     // an http, https, ws or wss URL of a Service of the application
+	URL     string            `yaml:"url"`     // an http, https, ws or wss URL of a Service of the application; of a headless one with the port of its pods
 	TCP     string            `yaml:"tcp"`     // host:port, in place of a URL
 	GRPC    string            `yaml:"grpc"`    // host:port of a server with a health service, or with call, in place of a URL; it is asked without TLS, unless there is tls
 	Service string            `yaml:"service"` // with grpc: what the health service is asked for; default: the whole server

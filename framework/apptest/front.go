@@ -2,15 +2,14 @@ package apptest
 
 import (
 	"fmt"
+	"net"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/load"
 	"github.com/holdfast-ha/holdfast/framework/prose"
 	"github.com/holdfast-ha/holdfast/workloads/app"
 )
@@ -32,32 +31,38 @@ func (p Probe) leads(a app.App, u *url.URL) error {
 		}
 		return nil
 	}
-	elsewhere, is := a.ServiceElsewhere(u.Hostname())
+	if !known {
+		return p.unknown(a, u)
+	}
+	ports := a.PortsOf(service)
 	switch {
-	case !known && is:
-		return fmt.Errorf("probe %s: Service %s is in namespace %s or among what comes before the application, and what is tested is in namespace %s: "+
-			"name the Service of a tested workload, or choose another namespace with --namespace", p.Name, elsewhere.Name, elsewhere.Namespace, a.Namespace)
-	case !known:
-		return fmt.Errorf("probe %s: %s is no Service of the application, and no host of an Ingress or HTTPRoute. It has %s", p.Name, u.Hostname(), a.Names())
+	case service.External != "":
+		return fmt.Errorf("probe %s: Service %s is of type ExternalName and leads to %s, which is no Service of the application: name the Service of a tested workload",
+			p.Name, service.Name, service.External)
 	case len(a.Behind(service.Name)) == 0:
-		return fmt.Errorf("probe %s: Service %s selects no pods of a Deployment, StatefulSet or DaemonSet of the application", p.Name, service.Name)
-	case service.Headless:
-		return fmt.Errorf("probe %s: Service %s is headless, and so has no address", p.Name, service.Name)
-	case !slices.ContainsFunc(service.Ports, func(o corev1.ServicePort) bool { return strconv.Itoa(int(o.Port)) == app.Port(u) }):
-		return fmt.Errorf("probe %s: Service %s has no port %s; it has %s", p.Name, service.Name, app.Port(u), portsOf(service))
+		return fmt.Errorf("probe %s: Service %s selects no pods of a Deployment, StatefulSet or DaemonSet of the application: %s", p.Name, service.Name, a.Selects(service))
+	case service.Headless && len(ports) > 0 && !slices.Contains(ports, app.Port(u)):
+		return fmt.Errorf("probe %s: Service %s is headless, so that its pods are asked at their own port: write %s in place of %s", p.Name, service.Name, prose.List(ports), app.Port(u))
+	case !service.Headless && !slices.Contains(ports, app.Port(u)):
+		return fmt.Errorf("probe %s: Service %s has no port %s; it has %s", p.Name, service.Name, app.Port(u), prose.List(ports))
 	case slices.Contains(p.Behind, service.Name):
 		return fmt.Errorf("probe %s: behind: Service %s cannot be behind itself", p.Name, service.Name)
 	}
 	return nil
 }
 
-// portsOf are the ports of a Service, for an error.
-func portsOf(s app.Service) string {
-	var all []string
-	for _, p := range s.Ports {
-		all = append(all, strconv.Itoa(int(p.Port)))
+// unknown says why a URL names no Service of the tested workloads.
+func (p Probe) unknown(a app.App, u *url.URL) error {
+	if elsewhere, is := a.ServiceElsewhere(u.Hostname()); is {
+		return fmt.Errorf("probe %s: Service %s is in namespace %s or among what comes before the application, and what is tested is in namespace %s: "+
+			"name the Service of a tested workload, or choose another namespace with --namespace", p.Name, elsewhere.Name, elsewhere.Namespace, a.Namespace)
 	}
-	return prose.List(all)
+	pod, of, _ := strings.Cut(u.Hostname(), ".")
+	if s, is := a.Service(of); is && s.Headless {
+		return fmt.Errorf("probe %s: %s names one pod of headless Service %s, and no other takes its place, so that each of its restarts would be a failure: "+
+			"name the Service, whose ready pods are asked, with %s in place of %s", p.Name, pod, s.Name, of, u.Hostname())
+	}
+	return fmt.Errorf("probe %s: %s is no Service of the application, and no host of an Ingress or HTTPRoute. It has %s", p.Name, u.Hostname(), a.Names())
 }
 
 // front is what the probe's requests pass before they come to the pods that answer them; nil: nothing, or nothing that is known.
@@ -134,17 +139,41 @@ func (t Test) asked() map[string]bool {
 			all[s.Namespace+"/"+s.Name] = false
 		}
 		named := p.service(t.App)
+		s, _ := t.App.Service(named)
 		for _, name := range append(f.Entries, named) {
 			at := t.App.Namespace + "/" + name
-			all[at] = all[at] || name == named
+			all[at] = all[at] || name == named && !s.Headless // which has no cluster IP
 		}
+	}
+	return all
+}
+
+// load are the lanes of all probes. Where a URL names a Service of type ExternalName, the one that it leads to is asked for the host of the URL.
+func (t Test) load() []load.Lane {
+	all := Lanes(t.Probes, t.rate())
+	for i := range all {
+		l := &all[i]
+		u, err := url.Parse(l.Target)
+		if err != nil {
+			continue
+		}
+		name, _, _ := strings.Cut(u.Hostname(), ".")
+		s, is := t.App.Service(u.Hostname())
+		if !is || s.Name == name {
+			continue
+		}
+		if l.Request.Host == "" && u.Scheme != "tcp" {
+			l.Request.Host = u.Host
+		}
+		u.Host = net.JoinHostPort(s.Name, app.Port(u))
+		l.Target = u.String()
 	}
 	return all
 }
 
 // idle is how long connections are idle at most between two requests; 0: none is kept.
 func (t Test) idle() (longest time.Duration) {
-	for _, l := range Lanes(t.Probes, t.rate()) {
+	for _, l := range t.load() {
 		if l.Lane != history.LaneControl {
 			longest = max(longest, l.Idle())
 		}
@@ -164,6 +193,10 @@ func (t Test) Notes(w app.Workload) (notes []string) {
 	for _, p := range t.Probes {
 		if trust := p.Request.TLS; trust != nil && trust.Unverified {
 			notes = append(notes, fmt.Sprintf("The certificate that probe %s is shown is not verified: a wrong one is not noticed.", p.Name))
+		}
+		if s, is := t.App.Service(p.service(t.App)); is && s.Headless {
+			notes = append(notes, fmt.Sprintf("Service %s is headless: for each new connection, probe %s looks up its pods in the cluster's DNS, as its clients must, "+
+				"so that the DNS is part of what is tested.", s.Name, p.Name))
 		}
 		f := p.front(t.App)
 		if f == nil {

@@ -224,7 +224,7 @@ func (t Test) clients(w app.Workload) string {
 // under is a scenario with the application, whose faults are in one workload.
 func (t Test) under(s scenario.Spec, w app.Workload) (scenario.Spec, error) {
 	s.Cluster, s.App, s.Tested, s.Steady = cluster, &t.App, w.Name, max(s.Steady, steady)
-	s.Load, s.Aside = Lanes(t.Probes, t.rate()), len(t.probed()[w.Name]) == 0
+	s.Load, s.Aside = t.load(), len(t.probed()[w.Name]) == 0
 	s.Fronts, s.Notes = t.fronts(t.Probes), slices.Concat(s.Notes, t.Notes(w), t.App.Notes, t.Findings().Notes())
 	spec := s.WithDefaults()
 	return spec, spec.Validate()

@@ -124,7 +124,7 @@ func TestWhatCannotBeTestedIsSaid(t *testing.T) {
 		"no Service":          {[]string{"http://shop.example.com/"}, nil, "shop.example.com is no Service of the application, and no host of an Ingress or HTTPRoute. It has web, peers, elsewhere"},
 		"a Service of nobody": {[]string{"http://elsewhere/"}, nil, "Service elsewhere selects no pods"},
 		"another port":        {[]string{"http://web:81/"}, nil, "Service web has no port 81; it has 80"},
-		"a headless Service":  {[]string{"http://peers/"}, nil, "Service peers is headless"},
+		"a headless Service":  {[]string{"http://peers:81/"}, nil, "Service peers is headless, so that its pods are asked at their own port: write 80 in place of 81"},
 		"no http":             {[]string{"postgres://web/"}, nil, "is no URL of a Service"},
 		"an unknown fault":    {[]string{"http://web/"}, []string{"earthquake"}, `there is no fault "earthquake": want one of apiserver, bad-image, containerd`},
 	} {

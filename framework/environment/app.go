@@ -45,8 +45,8 @@ func (env *Environment) deployApp(ctx context.Context) error {
 
 var _ workloads.Object = (*unstructured.Unstructured)(nil)
 
-// appPlan replaces the URLs of the lanes by the addresses of their Services: a name would test the cluster's DNS as well. The Host header
-// stays that of the URL.
+// appPlan replaces the URLs of the lanes by the addresses of their Services: a name would test the cluster's DNS as well, which is all that a
+// headless Service has. The Host header stays that of the URL.
 func (env *Environment) appPlan(ctx context.Context) (load.Plan, error) {
 	plan := load.Plan{ID: env.namespace, Lanes: slices.Clone(env.Spec.Load)}
 	if err := env.proxiesFollow(ctx); err != nil {
@@ -77,7 +77,7 @@ func (env *Environment) appPlan(ctx context.Context) (load.Plan, error) {
 	return plan, nil
 }
 
-// address is the cluster IP and the port of the Service of a URL, or those of the controller of an Ingress or HTTPRoute.
+// address is the cluster IP and the port of the Service of a URL, of a headless one its name, or those of the controller of an Ingress or HTTPRoute.
 func (env *Environment) address(ctx context.Context, u *url.URL) (string, error) {
 	if front, is := env.Spec.App.FrontOf(u.String()); is {
 		return env.frontAddress(ctx, front, u)
@@ -90,10 +90,13 @@ func (env *Environment) address(ctx context.Context, u *url.URL) (string, error)
 	if err != nil {
 		return "", err
 	}
-	if net.ParseIP(found.Spec.ClusterIP) == nil {
-		return "", fmt.Errorf("its Service %s is headless, and so has no address", service.Name)
-	}
 	port := app.Port(u)
+	if service.Headless { // its clients have nothing but the DNS; the dot keeps them from trying other names first
+		return net.JoinHostPort(service.Name+"."+env.namespace+app.Domain+".", port), nil
+	}
+	if net.ParseIP(found.Spec.ClusterIP) == nil {
+		return "", fmt.Errorf("its Service %s has no cluster IP", service.Name)
+	}
 	if !slices.ContainsFunc(found.Spec.Ports, func(p corev1.ServicePort) bool { return strconv.Itoa(int(p.Port)) == port }) {
 		return "", fmt.Errorf("its Service %s has no port %s", service.Name, port)
 	}
@@ -101,7 +104,7 @@ func (env *Environment) address(ctx context.Context, u *url.URL) (string, error)
 }
 
 // answers waits until a lane's target accepts connections: ready endpoints do not prove that kube-proxy has its rules. Whether answers are
-// good shows when the load flows.
+// good shows when the load flows. A name is left to the load workers, because nodes have another DNS.
 func (env *Environment) answers(ctx context.Context, l load.Lane) error {
 	at := slices.IndexFunc(env.Cluster.Nodes(), func(n clusters.Node) bool { return n.Role() == clusters.LoadNode })
 	if at < 0 {
@@ -109,7 +112,7 @@ func (env *Environment) answers(ctx context.Context, l load.Lane) error {
 	}
 	node := env.Cluster.Nodes()[at]
 	u, err := url.Parse(l.Target)
-	if err != nil {
+	if err != nil || net.ParseIP(u.Hostname()) == nil {
 		return err
 	}
 	return poll.Until(ctx, l.Target+" to accept connections from "+node.Name(), deployLimit, func(ctx context.Context) (bool, string, error) {

@@ -2,6 +2,7 @@ package environment
 
 import (
 	"maps"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -11,8 +12,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/fake"
 
+	"github.com/holdfast-ha/holdfast/framework/load"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/workloads"
+	"github.com/holdfast-ha/holdfast/workloads/app"
 )
 
 // TestNothingOfTheLoadIsInTheNamespaceUnderTest: a level of Pod Security, a quota or a webhook there would keep the load worker from starting, and
@@ -78,5 +81,37 @@ func TestOnlyWhatRequestsCarryIsLent(t *testing.T) {
 	err = env.lendSecret(t.Context(), "other", nil)
 	if err == nil || !strings.HasPrefix(err.Error(), "read Secret other of namespace hf-chaos-quiet for the load workers: ") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestAddresses: a Service is asked at its cluster IP, and a headless one by the name that its clients have, in full.
+func TestAddresses(t *testing.T) {
+	s := quiet()
+	env, _, _ := newEnvironment(t, s.WithDefaults())
+	port := []corev1.ServicePort{{Port: 80}}
+	env.Spec.App = &app.App{Namespace: env.namespace, Services: []app.Service{
+		{Namespace: env.namespace, Name: "web", Ports: port}, {Namespace: env.namespace, Name: "peers", Ports: port, Headless: true},
+	}}
+	of := func(name, ip string) *corev1.Service {
+		return &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: env.namespace, Name: name}, Spec: corev1.ServiceSpec{ClusterIP: ip, Ports: port}}
+	}
+	env.client = fake.NewClientset(of("web", "10.96.0.7"), of("peers", corev1.ClusterIPNone))
+	for from, want := range map[string]string{
+		"http://web/": "10.96.0.7:80", "http://peers:8080/": "peers." + env.namespace + ".svc.cluster.local.:8080", "http://web:81/": "its Service web has no port 81",
+	} {
+		u, err := url.Parse(from)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := env.address(t.Context(), u)
+		if err != nil {
+			got = err.Error()
+		}
+		if got != want {
+			t.Errorf("%s: %s, want %s", from, got, want)
+		}
+	}
+	if err := env.answers(t.Context(), load.Lane{Target: "http://peers.shop.svc.cluster.local.:80/"}); err != nil {
+		t.Errorf("a name is left to the load workers: %v", err)
 	}
 }

@@ -78,6 +78,8 @@ type Service struct {
 	Ports    []corev1.ServicePort
 	Selector map[string]string
 	Headless bool
+	// External is where a Service of type ExternalName leads to.
+	External string
 	// LoadBalancer says that its type asks for an address outside of the cluster, and LocalTraffic that a node sends what comes to that
 	// address to its own pods only.
 	LoadBalancer, LocalTraffic bool
@@ -160,7 +162,7 @@ func serviceOf(s corev1.Service) Service {
 	return Service{
 		Namespace: s.Namespace, Name: s.Name,
 		Ports: s.Spec.Ports, Selector: s.Spec.Selector, Headless: s.Spec.ClusterIP == corev1.ClusterIPNone,
-		LoadBalancer: s.Spec.Type == corev1.ServiceTypeLoadBalancer,
+		External: s.Spec.ExternalName, LoadBalancer: s.Spec.Type == corev1.ServiceTypeLoadBalancer,
 		LocalTraffic: s.Spec.ExternalTrafficPolicy == corev1.ServiceExternalTrafficPolicyLocal,
 	}
 }
@@ -182,8 +184,23 @@ func (a App) selecting(w Workload) (names []string) {
 	return names
 }
 
-// Service finds a Service by the host of a URL: its name, or the longer names that the cluster's DNS has for it.
-func (a App) Service(host string) (Service, bool) { return a.lookUp(a.Services, host) }
+// Domain is the end of all names of Services in the DNS of a test's cluster.
+const Domain = ".svc.cluster.local"
+
+// Service finds a Service by the host of a URL: its name, or the longer names that the cluster's DNS has for it. One of type ExternalName is
+// followed to the Service that it leads to; where that is none of the application, it is returned itself.
+func (a App) Service(host string) (Service, bool) {
+	s, known := a.lookUp(a.Services, host)
+	for range a.Services { // they may lead in circles
+		to := strings.TrimSuffix(s.External, ".")
+		next, is := a.lookUp(a.Services, to)
+		if !is || !strings.HasSuffix(to, Domain) {
+			break
+		}
+		s = next
+	}
+	return s, known
+}
 
 // ServiceElsewhere finds a Service by the host of a URL among those that are not of the tested workloads.
 func (a App) ServiceElsewhere(host string) (Service, bool) { return a.lookUp(a.Elsewhere, host) }

@@ -9,6 +9,7 @@ import (
 	"context"
 	"net/url"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -26,9 +27,9 @@ type Trial struct {
 }
 
 // Blocked reports whether no connection could be made although something may listen there: what drops packets on their way looks so. A
-// connection that is refused is none of it, because somebody refused it.
+// connection that is refused is none of it, because somebody refused it. A name that the DNS does not know leads nowhere either.
 func (t Trial) Blocked() bool {
-	return t.Outcome == history.TimeoutConnect || t.Outcome == history.Unreachable
+	return strings.HasSuffix(t.Err, "no such host") || t.Outcome == history.TimeoutConnect || t.Outcome == history.Unreachable
 }
 
 // Broke reports whether a connection ended before an answer began: a mesh that accepts only its own members does that.

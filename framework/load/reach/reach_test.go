@@ -87,4 +87,9 @@ func TestOutcomesThatSomethingInTheWayExplains(t *testing.T) {
 			t.Errorf("%s: %q, want %q", outcome, got, want)
 		}
 	}
+	for err, want := range map[string]bool{"lookup peers.shop.svc.cluster.local. on 10.96.0.10:53: no such host": true, "remote error: tls: internal error": false} {
+		if got := (Trial{Outcome: history.Other, Err: err}).Blocked(); got != want {
+			t.Errorf("%s: blocked %t", err, got)
+		}
+	}
 }
