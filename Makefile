@@ -83,8 +83,8 @@ adversary: ## Attack real records: evidence removed at random 10,000 times, dama
 	go test -count 1 -timeout 1h ./framework/invariant -run '^(TestAttacks|TestWithoutItsEvidenceNothingIsHeld|TestDamageIsNeverHeld)$$' -v -adversary
 
 .PHONY: e2e
-e2e: build ## Certify a real cluster; PROFILE=short (the default) or full, KUBERNETES=v1.37.0, PROXY_MODE=iptables, ENGINE=docker, SIDE_BY_SIDE=3; RESUME=last-attempt continues a run
-	$(if $(ENGINE),HOLDFAST_ENGINE=$(ENGINE)) bin/holdfast run $(if $(RESUME),--resume $(RESUME),--scope $(PROFILE) $(if $(KUBERNETES),--kubernetes $(KUBERNETES)) $(if $(PROXY_MODE),--proxy-mode $(PROXY_MODE)) $(if $(SIDE_BY_SIDE),--side-by-side $(SIDE_BY_SIDE)))
+e2e: build ## Certify a real cluster; PROFILE=short (the default) or full, KUBERNETES=v1.37.0, PROXY_MODE=iptables, ENGINE=docker; RESUME=last-attempt continues a run
+	$(if $(ENGINE),HOLDFAST_ENGINE=$(ENGINE)) bin/holdfast run $(if $(RESUME),--resume $(RESUME),--scope $(PROFILE) $(if $(KUBERNETES),--kubernetes $(KUBERNETES)) $(if $(PROXY_MODE),--proxy-mode $(PROXY_MODE)))
 
 .PHONY: e2e-starved
 e2e-starved: build ## The short profile, or SCENARIOS, with a SHARE=1/3 of the processors for the nodes, as on a CI runner with a quota: nothing may be Violated, and 18 of 23 are judged (real)

@@ -22,7 +22,7 @@ func Describe(run history.Run, verdicts []verdict.Verdict) Scenario {
 	}
 	begin, end := bounds(run.Events)
 	s := Scenario{
-		Name: run.Header.Scenario, Claim: run.Header.Claim, Notes: notesOf(run.Header), Beside: run.Header.Beside, Facts: factsOf(run.Header), Incomplete: run.Incomplete, Seed: run.Header.Seed,
+		Name: run.Header.Scenario, Claim: run.Header.Claim, Notes: notesOf(run.Header), Facts: factsOf(run.Header), Incomplete: run.Incomplete, Seed: run.Header.Seed,
 		Cluster: clusterOf(run.Header.Cluster), Took: Seconds(end - begin), Trouble: troubles(run.Events), Zones: zones(run.Events, end), End: end,
 	}
 	for _, p := range run.Phases() {
@@ -172,12 +172,9 @@ func (s *Scenario) P99() (worst Seconds) {
 	return worst
 }
 
-// notesOf are the record's own notes, what ran beside the scenario, and what is different in a cluster with simulated nodes.
+// notesOf are the record's own notes, and what is different in a cluster with simulated nodes.
 func notesOf(h history.Header) []string {
 	notes := slices.Clone(h.Notes)
-	if len(h.Beside) > 0 {
-		notes = append(notes, "On the same cluster, at the same time, ran "+prose.List(h.Beside)+".")
-	}
 	if n := h.Cluster.SimulatedNodes; n > 0 {
 		notes = append(notes, fmt.Sprintf("The cluster has %s: their pods are reported ready, and run nothing. A node is lost after %s without a renewal of its lease.",
 			prose.Count(n, "simulated node"), h.Cluster.Timings.NodeMonitorGrace))

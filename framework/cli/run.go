@@ -46,16 +46,11 @@ lists what is left. Records and reports stay in artifacts/: latest is the last r
 the last run that began.
 
 --resume continues a run that was interrupted by Ctrl-C, a kill or a power failure. Scenarios with a complete, judged record keep their
-results, unless they were to run again, alone. The others run again, and their old records are moved to a folder set-aside-1 in the
+results, unless they were to run again. The others run again, and their old records are moved to a folder set-aside-1 in the
 run's folder. Seed, scenarios and settings are those of the interrupted run. The report and the exit code are those of the whole run.
 
-With --side-by-side 3, up to three scenarios at a time run on the same cluster, each in its own namespace, if their faults change nothing but their
-own workload. Seeds and promises are the same as one after the other, and each record names what ran beside it. Noise of the others
-takes evidence away, or breaks a promise about time. It makes no broken promise hold. A scenario that is Unknown beside others runs again,
-alone, and that run is judged. One that is Violated stays Violated: if the noise broke it, it needs more processors, or must run alone.
-
 A scenario that is Unknown because the machine of all nodes was busy, so that answers were slow, requests timed out, proxies were late or a node was
-lost, also runs again, once, and that run is judged.
+lost, runs again, once, and that run is judged.
 
 With --time-budget 40m, a run begins with a rolling update, a drain, a killed node, a budget, a spread and a mutant of each. They always run. Of the
 others it leaves out, and names, those that would not end in time at the pace of the run so far. It then ends with exit code 5, unless a promise was
@@ -74,7 +69,6 @@ cluster's namespace holdfast names that run.
   holdfast run --list
   holdfast run --scope full --kubernetes v1.36.3
   holdfast run --proxy-mode iptables
-  holdfast run --side-by-side 3
   holdfast run --time-budget 40m
   holdfast run --incident maintenance-took-us-out
   holdfast run --resume last-attempt
@@ -111,7 +105,6 @@ func (f *runFlags) own(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.Incident, "incident", "", "run the scenarios that reproduce this outage; --list lists all incidents")
 	flags.BoolVar(&f.list, "list", false, "list the scenarios and their claims, and run nothing")
-	flags.IntVar(&f.SideBySide, "side-by-side", 1, "scenarios that may run at the same time on a cluster: those that change nothing but their own workload")
 	flags.DurationVar(&f.TimeBudget, "time-budget", 0, "how long the run may take, such as 40m: what tells most comes first, and scenarios that would end later are left out")
 	flags.StringVar(&f.resume, "resume", "", "continue this interrupted run: its folder, or its name below --artifacts")
 }

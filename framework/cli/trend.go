@@ -27,7 +27,7 @@ so one wild night is no trend. P is corrected for the number of figures (Holm): 
 moved is at most 1 %. Small shifts need more nights than large ones. A regression is named every night, until it is older than --last.
 
 Nights are compared only if they have the same Kubernetes minor version, timings, proxy mode, provider, engine, cluster of your own, planted
-regression, number of simulated nodes, and number and architecture of cores. A scenario that ran beside others is compared only with such nights. To compare two versions of Kubernetes, use 'holdfast certify'. A scenario that was not judged in a night has no figures
+regression, number of simulated nodes, and number and architecture of cores. To compare two versions of Kubernetes, use 'holdfast certify'. A scenario that was not judged in a night has no figures
 there. The probability assumes that nights do not depend on each other.
 
 Exit codes: 0 nothing got worse; 1 a regression; 3 there is nothing to read; 4 the command line is wrong; 5 there are too few nights to tell.`,

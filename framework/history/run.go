@@ -57,8 +57,6 @@ type Header struct {
 	Samples int `json:"samples,omitempty"`
 	// Notes are what a reader of the verdicts must know of the cluster or the application, each a sentence.
 	Notes []string `json:"notes,omitempty"`
-	// Beside are the scenarios that ran on the cluster at the same time, by name.
-	Beside []string `json:"beside,omitempty"`
 	// Facts are what was found out about a cluster that holdfast did not make.
 	Facts []Fact `json:"facts,omitempty"`
 }

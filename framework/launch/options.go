@@ -32,7 +32,6 @@ type Options struct {
 	LoadRate float64
 	// SimulatedNodes and SimulatedPods are the sizes of scenarios with simulated nodes; 0: as the scenario has it.
 	SimulatedNodes, SimulatedPods int
-	SideBySide                    int             // scenarios that may run at the same time on a cluster; 0 or 1: one after the other
 	Artifacts                     string          // the folder of all runs
 	Seed                          uint64          // 0: a new seed
 	Keep                          bool            // keep the last cluster
@@ -73,11 +72,7 @@ func (o Options) checkSizes(chosen []scenario.Spec) error {
 	return nil
 }
 
-// maxSideBySide bounds how many scenarios run at the same time: a node takes 110 pods, and each has its load worker on the same one.
-const maxSideBySide = 16
-
-// Validate checks the version, the timings, the proxy mode, and the numbers of load workers, of scenarios at the same time, and of simulated nodes
-// and pods. Whether a scenario can have these sizes, Scenarios checks.
+// Validate checks the version, the timings, the proxy mode, and the numbers of load workers, and of simulated nodes and pods. Whether a scenario can have these sizes, Scenarios checks.
 func (o Options) Validate() error {
 	spec := clusters.Spec{Zones: []string{"a"}, Kubernetes: o.Kubernetes, Profile: clusters.ProfileName(o.Timings),
 		ProxyMode: clusters.ProxyMode(o.ProxyMode), SimulatedNodes: o.SimulatedNodes}
@@ -95,10 +90,6 @@ func (o Options) Validate() error {
 		return fmt.Errorf("--load-rate %g: want a share of the scenarios' rates from 0.1 to 1", o.LoadRate)
 	case o.TimeBudget < 0 || o.TimeBudget > 0 && o.Incident != "":
 		return fmt.Errorf("--time-budget %s: want a time such as 40m, and no --incident, all of whose scenarios belong together", o.TimeBudget)
-	case o.SideBySide < 0 || o.SideBySide > maxSideBySide:
-		return fmt.Errorf("--side-by-side %d: want a number from 1 to %d", o.SideBySide, maxSideBySide)
-	case o.SideBySide > 1 && o.Workers > 0:
-		return errors.New("--side-by-side with --load-workers: scenarios at the same time have one load worker each")
 	}
 	return spec.Validate()
 }
@@ -132,9 +123,6 @@ func (o Options) Reproduce(name string, kubernetes string) string {
 	if name == "" {
 		for _, label := range o.Labels {
 			words = append(words, "--label", label)
-		}
-		if o.SideBySide > 1 {
-			words = append(words, "--side-by-side", fmt.Sprint(o.SideBySide))
 		}
 	}
 	if o.Cluster != "" {

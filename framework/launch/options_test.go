@@ -21,10 +21,6 @@ func TestReproduceRepeatsWhatMatters(t *testing.T) {
 	if got := some.Reproduce("", ""); got != "holdfast run 'chaos/drain-*' --label load --seed 42" {
 		t.Errorf("of some: %s", got)
 	}
-	beside := launch.Options{Scope: "short", Seed: 42, SideBySide: 3}
-	if got := beside.Reproduce("", "") + "; " + beside.Reproduce("chaos/a", ""); got != "holdfast run --side-by-side 3 --seed 42; holdfast run chaos/a --seed 42" {
-		t.Errorf("side by side: %s", got)
-	}
 	on := launch.Options{Cluster: "demo", Scope: "short", Seed: 42}
 	if got := on.Reproduce("chaos/a", "v1.37.0"); got != "holdfast run chaos/a --cluster demo --seed 42" { // which has its version
 		t.Errorf("on a cluster: %s", got)
@@ -34,14 +30,12 @@ func TestReproduceRepeatsWhatMatters(t *testing.T) {
 	}
 }
 
-func TestSideBySideIsBounded(t *testing.T) {
+func TestTheTimeBudgetIsBounded(t *testing.T) {
 	for o, valid := range map[*launch.Options]bool{
-		{}: true, {SideBySide: 1, Workers: 2}: true, {SideBySide: 16}: true,
-		{TimeBudget: time.Hour}: true, {TimeBudget: -time.Hour}: false, {TimeBudget: time.Hour, Incident: "x"}: false,
-		{SideBySide: -1}: false, {SideBySide: 17}: false, {SideBySide: 2, Workers: 2}: false,
+		{}: true, {TimeBudget: time.Hour}: true, {TimeBudget: -time.Hour}: false, {TimeBudget: time.Hour, Incident: "x"}: false,
 	} {
 		if err := o.Validate(); (err == nil) != valid {
-			t.Errorf("%d scenarios, %d load workers: %v", o.SideBySide, o.Workers, err)
+			t.Errorf("%s of incident %q: %v", o.TimeBudget, o.Incident, err)
 		}
 	}
 }

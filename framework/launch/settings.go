@@ -65,7 +65,7 @@ func (o Options) Settings(ctx context.Context, version string, out io.Writer, p 
 		RunID: id, Started: now, Dir: filepath.Join(o.Artifacts, id), Version: version, Seed: o.Seed, Args: os.Args[1:],
 		Reproduce:  o.Reproduce,
 		Kubernetes: o.Kubernetes, Profile: clusters.ProfileName(o.Timings), ProxyMode: clusters.ProxyMode(o.ProxyMode),
-		LoadWorkers: o.Workers, Fit: fit.Options{Measure: p.Measure, Rate: o.LoadRate}, SideBySide: o.SideBySide, TimeBudget: o.TimeBudget, SimulatedNodes: o.SimulatedNodes, SimulatedPods: o.SimulatedPods,
+		LoadWorkers: o.Workers, Fit: fit.Options{Measure: p.Measure, Rate: o.LoadRate}, TimeBudget: o.TimeBudget, SimulatedNodes: o.SimulatedNodes, SimulatedPods: o.SimulatedPods,
 		Open: o.opener(p), Close: o.closer(func(line string) { _, _ = fmt.Fprintln(out, line) }), Describe: p.Facts, Machine: p.Machine,
 		Executable: cmp.Or(p.Executable, os.Args[0]), CacheDir: cache, KeepLogs: o.KeepLogs,
 		Progress: progress, Compile: Compiler(out), Judged: func() {

@@ -13,7 +13,7 @@ import (
 // cure runs a scenario whose promise was broken again, with its remedies applied to the application, and says whether they cured it. The
 // first result stays as it is: the manifests are as they were.
 func (r *runner) cure(ctx context.Context, s scenario.Spec, broken result) {
-	if !r.settings.Cure || broken.outcome != verdict.Violated || ctx.Err() != nil || r.stopped() != nil {
+	if !r.settings.Cure || broken.outcome != verdict.Violated || ctx.Err() != nil || r.stop != nil {
 		return
 	}
 	fixed, rules, err := withFixes(s, broken.remedies)
@@ -61,7 +61,7 @@ func (r *runner) further(ctx context.Context, s scenario.Spec, found result) {
 		r.settings.Progress.More()
 	}
 	for _, one := range more {
-		if ctx.Err() != nil || r.stopped() != nil {
+		if ctx.Err() != nil || r.stop != nil {
 			return
 		}
 		r.one(ctx, one)

@@ -46,7 +46,7 @@ func TestFurtherScenarios(t *testing.T) {
 					}
 					return test.more, test.err
 				}
-				c.takeTurn(ctx, []scenario.Spec{quiet()})
+				c.takeTurn(ctx, quiet())
 				var got []string
 				for _, s := range c.kept().Scenarios {
 					got = append(got, s.Name+" "+s.Outcome)

@@ -27,8 +27,8 @@ func TestAMachineThatIsTooSlow(t *testing.T) {
 		c, s := newFixture(t), quiet()
 		c.measures(runfolder.Fit{Processors: 0.04, Requests: 20, PodStart: time.Minute})
 		got := c.one(t.Context(), s)
-		if got.err == nil || !strings.Contains(got.err.Error(), "this machine is too slow") || c.stopped() == nil {
-			t.Errorf("got %+v, and the run is stopped by %v", got, c.stopped())
+		if got.err == nil || !strings.Contains(got.err.Error(), "this machine is too slow") || c.stop == nil {
+			t.Errorf("got %+v, and the run is stopped by %v", got, c.stop)
 		}
 		if all := strings.Join(c.did, "\n"); !strings.Contains(all, "measure ") || !strings.Contains(all, "close ") || strings.Contains(all, "clear") {
 			t.Errorf("it did\n%s", all)

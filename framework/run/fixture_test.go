@@ -9,7 +9,6 @@ import (
 	"path"
 	"path/filepath"
 	"runtime"
-	"sync"
 	"testing"
 	"time"
 
@@ -30,7 +29,6 @@ type fixture struct {
 	out     bytes.Buffer // the progress
 	created []*clustertest.Cluster
 	did     []string
-	noting  sync.Mutex // scenarios side by side note what they do at the same time
 	// onCreate is called with each new cluster.
 	onCreate func(*clustertest.Cluster)
 	openErr  error
@@ -55,8 +53,6 @@ func newFixture(t *testing.T) *fixture {
 }
 
 func (c *fixture) note(did string) {
-	c.noting.Lock()
-	defer c.noting.Unlock()
 	c.did = append(c.did, did)
 }
 

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/onsi/ginkgo/v2"
@@ -44,11 +43,11 @@ func Scenarios(ctx context.Context, s Settings, chosen []scenario.Spec) (runfold
 	}
 	theRun.whole = ctx
 	if again {
-		for _, some := range groups(chosen, s.SideBySide) {
-			theRun.takeTurn(context.WithoutCancel(ctx), some) // which ends with theRun.whole
+		for _, one := range byCluster(chosen) {
+			theRun.takeTurn(context.WithoutCancel(ctx), one) // which ends with theRun.whole
 		}
 	} else {
-		register(chosen, s.SideBySide)
+		register(chosen)
 		runSpecs(runLimit)
 	}
 	theRun.end(ctx)
@@ -108,7 +107,7 @@ func (r *runner) next(s Settings) error {
 
 // Register declares scenarios to Ginkgo, in their order, except that scenarios with the same cluster follow each other.
 func Register(specs []scenario.Spec) {
-	register(specs, 1)
+	register(specs)
 	ginkgo.AfterSuite(func(ctx ginkgo.SpecContext) {
 		if err := theRun.pool.discard(ctx); err != nil {
 			ginkgo.Fail(err.Error())
@@ -116,10 +115,10 @@ func Register(specs []scenario.Spec) {
 	})
 }
 
-func register(specs []scenario.Spec, sideBySide int) {
+func register(specs []scenario.Spec) {
 	ginkgo.Describe("scenarios", ginkgo.Ordered, ginkgo.ContinueOnFailure, func() {
-		for _, some := range groups(specs, sideBySide) {
-			it(some)
+		for _, s := range byCluster(specs) {
+			ginkgo.It(s.Name, ginkgo.Label(s.Labels()...), func(ctx ginkgo.SpecContext) { theRun.judged(ctx, s) })
 		}
 	})
 }
@@ -142,68 +141,42 @@ func clusterRank(specs []scenario.Spec, s scenario.Spec) int {
 	return slices.IndexFunc(specs, func(other scenario.Spec) bool { return sameCluster(other.Cluster, s.Cluster) })
 }
 
-// it declares scenarios that run at the same time.
-func it(some []scenario.Spec) {
-	var names, labels []string
-	for _, s := range some {
-		names, labels = append(names, s.Name), append(labels, s.Labels()...)
-	}
-	slices.Sort(labels)
-	ginkgo.It(strings.Join(names, ", "), ginkgo.Label(slices.Compact(labels)...), func(ctx ginkgo.SpecContext) { theRun.judged(ctx, some...) })
-}
-
-// judged runs scenarios at the same time, and fails their Ginkgo spec unless all of them held.
-func (r *runner) judged(ctx context.Context, some ...scenario.Spec) {
-	results, ran := r.takeTurn(ctx, some)
-	if !ran {
+// judged runs a scenario, and fails its Ginkgo spec unless it held.
+func (r *runner) judged(ctx context.Context, s scenario.Spec) {
+	switch found, ran := r.takeTurn(ctx, s); {
+	case !ran:
 		ginkgo.Skip("the run has ended")
-	}
-	var wrong, unsupported []string
-	for i, result := range results {
-		switch {
-		case result.err != nil:
-			wrong = append(wrong, fmt.Sprintf("%s: %v", some[i].Name, result.err))
-		case result.unsupported:
-			unsupported = append(unsupported, result.why)
-		case result.outcome != verdict.Held:
-			wrong = append(wrong, fmt.Sprintf("%s: %s: %s", some[i].Name, result.outcome, result.why))
-		}
-	}
-	if len(wrong) > 0 {
-		ginkgo.Fail(strings.Join(wrong, "\n"))
-	}
-	if len(unsupported) > 0 {
-		ginkgo.Skip(strings.Join(unsupported, "\n"))
+	case found.err != nil:
+		ginkgo.Fail(found.err.Error())
+	case found.unsupported:
+		ginkgo.Skip(found.why)
+	case found.outcome != verdict.Held:
+		ginkgo.Fail(fmt.Sprintf("%s: %s", found.outcome, found.why))
 	}
 }
 
-// takeTurn runs scenarios at the same time. After an interruption, or after an error that ended the run, they are not run.
-func (r *runner) takeTurn(ctx context.Context, some []scenario.Spec) (_ []result, ran bool) {
+// takeTurn runs a scenario. After an interruption, or after an error that ended the run, it is not run.
+func (r *runner) takeTurn(ctx context.Context, s scenario.Spec) (_ result, ran bool) {
 	if !r.turn.begin() {
-		return nil, false
+		return result{}, false
 	}
 	defer r.turn.done()
-	if r.stopped() != nil || r.whole != nil && r.whole.Err() != nil {
-		return nil, false
+	if r.stop != nil || r.whole != nil && r.whole.Err() != nil {
+		return result{}, false
 	}
-	if !r.budget.Fits(some, time.Now()) {
-		for _, s := range some {
-			r.settings.Progress.Note(s.Name + " is left out: it would not end within " + r.budget.Spent())
-		}
-		return nil, false
+	if !r.budget.Fits(s, time.Now()) {
+		r.settings.Progress.Note(s.Name + " is left out: it would not end within " + r.budget.Spent())
+		return result{}, false
 	}
-	defer r.budget.Ended(some)
+	defer r.budget.Ended(s)
 	if r.whole != nil { // Ginkgo handles two signals only
 		var release func()
 		ctx, release = whileOpen(ctx, r.whole.Done(), func() error { return context.Cause(r.whole) })
 		defer release()
 	}
-	found := r.together(ctx, some)
-	r.runAgainAlone(ctx, some, found)
-	for i, s := range some {
-		r.cure(ctx, s, found[i])
-		r.further(ctx, s, found[i])
-	}
+	found := r.again(ctx, s, r.one(ctx, s))
+	r.cure(ctx, s, found)
+	r.further(ctx, s, found)
 	return found, true
 }
 

@@ -72,20 +72,6 @@ var plots = map[string]func(*fixture) []scenario.Spec{
 		}})
 		return []scenario.Spec{first, second, third}
 	},
-	"side by side": func(c *fixture) []scenario.Spec {
-		c.settings.SideBySide = 2
-		first, second, third := brisk(c, "chaos/first"), replaced("chaos/second"), replaced("chaos/third")
-		third.Recovered = time.Second // the watches see it settled after its pod was replaced
-		second.Hold = 3 * time.Second // so that the third ends before it
-		return []scenario.Spec{first, second, third}
-	},
-	"side by side, interrupted": func(c *fixture) []scenario.Spec {
-		c.settings.SideBySide = 2
-		first, second := replaced("chaos/first"), replaced("chaos/second")
-		first.Hold, second.Hold = time.Minute, time.Minute
-		go interruptIn(c, "chaos/first", "chaos/second")
-		return []scenario.Spec{first, second, replaced("chaos/third")}
-	},
 	"a cluster that stays": func(c *fixture) []scenario.Spec {
 		c.settings.Close = func(_ context.Context, k clusters.Cluster) error { return errors.New("no engine") }
 		return []scenario.Spec{brisk(c, "chaos/first")}
@@ -128,32 +114,6 @@ func brisk(c *fixture, name string) scenario.Spec {
 		})
 	}}}
 	return s
-}
-
-// replaced is a scenario that may run at the same time as others.
-func replaced(name string) scenario.Spec {
-	s := quiet()
-	s.Name, s.Steady, s.Recovered, s.Hold = name, time.Millisecond, time.Millisecond, time.Millisecond
-	s.Faults = []fault.Fault{fault.PodDelete{Count: 1}}
-	return s
-}
-
-// interruptIn sends a signal to this process when scenarios are all in the middle of their faults.
-func interruptIn(c *fixture, names ...string) {
-	ctx := context.WithoutCancel(c.t.Context())
-	err := poll.Until(ctx, "the scenarios to be disturbed", time.Minute, func(context.Context) (bool, string, error) {
-		in := 0
-		for _, name := range names {
-			r, err := history.Open(filepath.Join(c.settings.Dir, filepath.FromSlash(name)))
-			if err == nil && len(stages.Faults(r)) > 0 && stages.Faults(r)[0].Seen.OK {
-				in++
-			}
-		}
-		return in == len(names), fmt.Sprint(in), nil
-	})
-	if err = errors.Join(err, syscall.Kill(os.Getpid(), syscall.SIGINT)); err != nil {
-		c.t.Error(err)
-	}
 }
 
 // ctrlC is Ctrl-C, and returns when it was heard.
@@ -332,42 +292,6 @@ func TestAClusterThatStaysIsToldOf(t *testing.T) {
 	_, file, _, out := playPlot(t, "a cluster that stays")
 	if file.Outcome != "held" || !strings.Contains(out, "give back cluster 0: no engine") {
 		t.Errorf("outcome %s; said:\n%s", file.Outcome, out)
-	}
-}
-
-// Scenarios that touch only their own workloads run at the same time, and run.json has them in the order in which they were chosen.
-func TestSideBySide(t *testing.T) {
-	got, file, dir, out := playPlot(t, "side by side")
-	want := []string{"chaos/first held", "chaos/second held", "chaos/third held"}
-	if diff := cmp.Diff(want, outcomes(file)); diff != "" || file.Outcome != "held" || got.Err != "<nil>" {
-		t.Errorf("outcome %s, error %s; scenarios (-want +got):\n%s\n%s", file.Outcome, got.Err, diff, out)
-	}
-	if diff := cmp.Diff([]string{"open 0", "close 0"}, got.Did); diff != "" {
-		t.Errorf("clusters (-want +got):\n%s", diff)
-	}
-	for name, beside := range map[string][]string{"first": nil, "second": {"chaos/third"}, "third": {"chaos/second"}} {
-		r, err := history.Open(filepath.Join(dir, "r1", "chaos", name))
-		if err != nil || !slices.Equal(r.Header.Beside, beside) {
-			t.Errorf("%v; beside %s ran %q, want %q", err, name, r.Header.Beside, beside)
-		}
-	}
-}
-
-// Ctrl-C undoes the faults of all scenarios that run, and begins no other.
-func TestSideBySideInterrupted(t *testing.T) {
-	got, file, dir, out := playPlot(t, "side by side, interrupted")
-	want := []string{"chaos/first interrupted in the phase disturbed", "chaos/second interrupted in the phase disturbed", "chaos/third not begun: the run was interrupted"}
-	if diff := cmp.Diff(want, outcomes(file)); diff != "" || file.Outcome != runfolder.OutcomeInterrupted {
-		t.Errorf("outcome %s; scenarios (-want +got):\n%s\n%s", file.Outcome, diff, out)
-	}
-	if diff := cmp.Diff([]string{"open 0", "close 0"}, got.Did); diff != "" {
-		t.Errorf("clusters (-want +got):\n%s", diff)
-	}
-	for _, name := range []string{"first", "second"} {
-		r, err := history.Open(filepath.Join(dir, "r1", "chaos", name))
-		if err != nil || r.Incomplete != "" || !stages.Faults(r)[0].Healed.OK {
-			t.Errorf("%s: %v, %s, faults %+v", name, err, r.Incomplete, stages.Faults(r))
-		}
 	}
 }
 

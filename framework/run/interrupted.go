@@ -43,8 +43,6 @@ const byUser = "Interrupted by User"
 
 // heard notes why the context of a scenario ended.
 func (r *runner) heard(ctx context.Context) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	if ctx.Err() != nil && r.cause == "" {
 		r.cause = context.Cause(ctx).Error()
 	}

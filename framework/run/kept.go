@@ -30,7 +30,7 @@ func chosenOf(s Settings, specs []scenario.Spec) (chosen []runfolder.Chosen) {
 }
 
 // check returns why a scenario must be run again, or the Kubernetes version of its record if its result can be kept. A result is
-// kept only if its record is whole, belongs to this run, is judged now as it was judged then, and does not have to run again, alone.
+// kept only if its record is whole, belongs to this run, is judged now as it was judged then, and does not have to run again.
 func (r *runner) check(found runfolder.ScenarioResult) (kubernetes, why string) {
 	switch {
 	case found.NotBegun != "":
@@ -52,8 +52,6 @@ func (r *runner) check(found runfolder.ScenarioResult) (kubernetes, why string) 
 		return "", "its record is incomplete: " + recorded.Incomplete
 	case h.Scenario != found.Name || h.RunID != r.settings.RunID || h.Seed != r.settings.Seed:
 		return "", fmt.Sprintf("its record is that of %s in run %s with seed %d", h.Scenario, h.RunID, h.Seed)
-	case found.Outcome == string(verdict.Unknown) && len(h.Beside) > 0:
-		return "", "it was Unknown beside other scenarios"
 	}
 	verdicts := judge.Judge(recorded)
 	if unsupported := judge.Unsupported(recorded, verdicts); unsupported != found.NotSupported {

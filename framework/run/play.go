@@ -10,6 +10,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/fault"
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/hold"
 	"github.com/holdfast-ha/holdfast/framework/interrupt"
 	"github.com/holdfast-ha/holdfast/framework/poll"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
@@ -40,9 +41,9 @@ type play struct {
 	steps      int  // how many were begun
 	// leave leaves the faults in force where a fault fails; see Settings.LeaveBroken.
 	leave bool
-	// marks records in the cluster which faults are in force, before they are, and interrupt lists what is to be reverted. Both may be
-	// nil.
-	marks     *marks
+	// hold records in the cluster which faults are in force, before they are, for a process that finds it after this one was killed, and
+	// interrupt lists what is to be reverted. Both may be nil.
+	hold      *hold.Hold
 	interrupt *interrupt.Process
 	inForce   map[int]func() // tells interrupt that a fault is reverted, by the faults' numbers
 }
@@ -91,7 +92,7 @@ func (p *play) disturb(ctx context.Context) (err error) {
 		}
 		err = joined(err, p.revertFrom(ctx, 0))
 		if len(p.inForce) == 0 {
-			p.marks.clear(ctx)
+			p.hold.Unmark()
 		}
 	}()
 	defer noPanic(&err)
@@ -142,7 +143,7 @@ func (p *play) announce(ctx context.Context) error {
 	for _, f := range p.spec.Faults {
 		all = append(all, f.String())
 	}
-	return p.marks.set(ctx, strings.Join(all, ", "))
+	return p.hold.Mark(ctx, p.spec.Name+": "+strings.Join(all, ", "))
 }
 
 // failedMark is why a fault was not seen, and whether the environment cannot run it.

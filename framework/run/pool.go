@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/holdfast-ha/holdfast/clusters"
@@ -25,11 +24,8 @@ type pool struct {
 
 	fit runfolder.Fit // what the cluster's machine carries
 
-	opening sync.Mutex // by scenarios that begin at the same time
-	hold    *hold.Hold
-	inForce map[string]string // the faults of scenarios on the cluster; see marks
-	marking sync.Mutex        // of inForce and its record in the cluster
-	given   func()            // reports to Settings.Interrupt that the cluster is given back
+	hold  *hold.Hold
+	given func() // reports to Settings.Interrupt that the cluster is given back
 	// broken is how a scenario left an existing cluster changed, and check repeats the check; nil: it is unchanged.
 	broken error
 	check  func(context.Context) error
@@ -37,8 +33,6 @@ type pool struct {
 
 // get returns a cluster with a spec. No other run uses it.
 func (p *pool) get(ctx context.Context, spec clusters.Spec) (clusters.Cluster, error) {
-	p.opening.Lock()
-	defer p.opening.Unlock()
 	spec = spec.WithDefaults()
 	if p.cluster != nil && p.spec.Kubernetes != "" { // an upgrade may have changed it
 		p.spec.Kubernetes = p.cluster.Spec().Kubernetes
@@ -212,11 +206,8 @@ func (p *pool) spoil(ctx context.Context) error {
 	return nil
 }
 
-// forget ends the use of the cluster. The marks of its faults are no marks of the next one.
+// forget ends the use of the cluster.
 func (p *pool) forget() {
-	p.marking.Lock()
-	p.inForce = nil
-	p.marking.Unlock()
 	p.cluster, p.hold, p.broken, p.borrowed = nil, nil, nil, ""
 }
 

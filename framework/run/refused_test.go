@@ -83,12 +83,12 @@ func TestWhatAProviderAsks(t *testing.T) {
 			return k, errors.Join(err, clusters.Answering(ctx, k.Config()))
 		}
 		s.Mutant = &history.Mutant{Removed: "a field"}
-		if got := c.one(t.Context(), s); deploy.Refused(got.err) == nil || c.stopped() != nil {
-			t.Errorf("a variant: %v, and the run is stopped by %v", got.err, c.stopped())
+		if got := c.one(t.Context(), s); deploy.Refused(got.err) == nil || c.stop != nil {
+			t.Errorf("a variant: %v, and the run is stopped by %v", got.err, c.stop)
 		}
 		s.Mutant = nil
-		if got := c.one(t.Context(), s); deploy.Refused(got.err) == nil || deploy.Refused(c.stopped()) == nil {
-			t.Errorf("the application: %v, and the run is stopped by %v", got.err, c.stopped())
+		if got := c.one(t.Context(), s); deploy.Refused(got.err) == nil || deploy.Refused(c.stop) == nil {
+			t.Errorf("the application: %v, and the run is stopped by %v", got.err, c.stop)
 		}
 		if all := strings.Join(c.did, "\n"); strings.Count(all, "patch ") != 2 || strings.Contains(all, "create in") {
 			t.Errorf("it did\n%s", all)

@@ -44,8 +44,6 @@ func (a *attempt) keepUnsupported(s scenario.Spec, why string) result {
 }
 
 func (r *runner) add(kept runfolder.ScenarioResult, out result) result {
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	r.file.Scenarios = append(r.file.Scenarios, kept)
 	if err := r.file.Write(r.settings.Dir); err != nil && out.err == nil {
 		out.err = err
@@ -72,7 +70,7 @@ func (r *runner) finish(chosen []scenario.Spec) error {
 			})
 		}
 	}
-	if r.kept.resumed || r.settings.SideBySide > 1 { // the kept results came first, or the scenarios ended in another order
+	if r.kept.resumed { // the kept results came first
 		r.file.SortScenarios()
 	}
 	freed := runfolder.FreeRoom(r.settings.Dir)

@@ -21,7 +21,7 @@ type kept struct {
 
 // Resume continues an interrupted run in its folder, s.Dir, and returns the result of the whole run. Scenarios with a whole,
 // judged record keep their results. Interrupted scenarios, scenarios that were not begun, those that the harness could not run, and those
-// that were to run again, alone, are run; their old records are moved to a folder set-aside-N. run.json lists what was run again, and why.
+// that were to run again, are run; their old records are moved to a folder set-aside-N. run.json lists what was run again, and why.
 //
 // An error means that nothing was run: the run is complete or still in progress, or its seed, its scenarios or their settings
 // differ from those that were chosen now.
@@ -35,7 +35,7 @@ func Resume(ctx context.Context, s Settings, chosen []scenario.Spec) (runfolder.
 	}
 	theRun.whole = ctx
 	if len(again) > 0 {
-		register(again, s.SideBySide)
+		register(again)
 		runSpecs(runLimit)
 	}
 	theRun.end(ctx)

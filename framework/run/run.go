@@ -14,7 +14,6 @@ import (
 // attempt is one scenario of a run, from its cluster to its result.
 type attempt struct {
 	*runner
-	group      *group // the scenarios that run at the same time; never nil
 	shown      *progress.Scenario
 	began      time.Time
 	kubernetes string          // version of its cluster
@@ -22,16 +21,10 @@ type attempt struct {
 	where      string          // where the scenario was interrupted; empty: it was not
 }
 
-// one runs a scenario alone, and keeps the result.
+// one runs a scenario from its cluster to its verdicts, and keeps the result.
 func (r *runner) one(ctx context.Context, s scenario.Spec) result {
-	return r.together(ctx, []scenario.Spec{s})[0]
-}
-
-// run runs the scenario from its cluster to its verdicts, and keeps the result.
-func (a *attempt) run(ctx context.Context, s scenario.Spec) result {
-	a.began, a.asked = time.Now(), ctx
-	s = a.settings.adapted(s)
-	a.shown = a.settings.Progress.Begin(s, a.group.alone())
+	s = r.settings.adapted(s)
+	a := &attempt{runner: r, began: time.Now(), asked: ctx, shown: r.settings.Progress.Begin(s)}
 	out := a.story(poll.Listen(ctx, a.shown.Awaits), s)
 	a.shown.End(verdictWord(s, out), out.summary(), time.Since(a.began), remediesOf(out)...)
 	return out

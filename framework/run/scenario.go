@@ -42,7 +42,6 @@ type runner struct {
 	checker  deploy.Checker
 	budget   timebudget.Budget
 
-	mu    sync.Mutex // of what follows: scenarios that run at the same time change it
 	file  runfolder.File
 	built clusters.Image // this executable; see image
 	stop  error          // why no further scenario is begun; nil: the run goes on
@@ -94,8 +93,6 @@ func (a *attempt) create(ctx context.Context, s *scenario.Spec) (clusters.Cluste
 
 // fits is what the machine of the cluster carries, which is in run.json, too.
 func (a *attempt) fits() runfolder.Fit {
-	a.mu.Lock()
-	defer a.mu.Unlock()
 	a.file.AddFit(a.pool.fit)
 	return a.pool.fit
 }
@@ -107,7 +104,7 @@ func (a *attempt) notCreated(ctx context.Context, s scenario.Spec, err error) re
 	}
 	refused, slow := deploy.Refused(err) != nil, (*fit.TooSlowError)(nil)
 	if refused && s.Mutant == nil || !refused && (a.settings.Cluster != "" || errors.As(err, &slow)) { // the next scenario would not get this cluster, either
-		a.stopFor(err)
+		a.stop = err
 	}
 	return a.keep(s, judge.Found{}, err)
 }
@@ -154,7 +151,7 @@ func (a *attempt) perform(ctx context.Context, env *environment.Environment) err
 	spec := env.Spec
 	spec.Faults = faultsOf(spec)
 	p := &play{spec: spec, target: env.Target(), record: env.Writer, undisturbed: env.Undisturbed, tell: a.shown.Now, leave: a.settings.LeaveBroken,
-		marks: a.pool.marks(spec.Name), interrupt: a.settings.Interrupt}
+		hold: a.pool.hold, interrupt: a.settings.Interrupt}
 	return p.run(ctx)
 }
 
@@ -172,16 +169,15 @@ func (a *attempt) ended(err error) {
 	held := a.pool.hold
 	select {
 	case <-held.Lost():
-		a.stopFor(held.Err())
+		a.stop = held.Err()
 	default:
 	}
-	if err != nil && a.stopped() == nil && a.settings.Interrupt.Cause() == nil { // otherwise the reason is reported anyway
+	if err != nil && a.stop == nil && a.settings.Interrupt.Cause() == nil { // otherwise the reason is reported anyway
 		a.shown.Note("the scenario ended early: " + err.Error())
 	}
 }
 
-// clear removes a scenario from the cluster once it is judged, and with the last of its group. Until then its pods, and with them their logs,
-// still exist.
+// clear removes a scenario from the cluster once it is judged. Until then its pods, and with them their logs, still exist.
 func (a *attempt) clear(ctx context.Context, env *environment.Environment, out result, err error) {
 	if err != nil && a.settings.LeaveBroken && ctx.Err() == nil {
 		a.collectLogs(ctx, env.Cluster, env.Spec)
@@ -193,11 +189,7 @@ func (a *attempt) clear(ctx context.Context, env *environment.Environment, out r
 	if env.Spec.Simulated != nil { // it may take minutes
 		a.shown.Now(history.Drained, "removing the pods")
 	}
-	if a.group.alone() {
-		a.giveBack(ctx, clearLimit(env.Spec), env.Clear)
-		return
-	}
-	a.group.clearLater(env.Clear)
+	a.giveBack(ctx, clearLimit(env.Spec), env.Clear)
 }
 
 // clearPerPod is the time that each pod on simulated nodes adds to cleanLimit. Measured on two cores with 5,000 nodes: 3 to 17 ms.
@@ -243,7 +235,7 @@ func (a *attempt) header(s scenario.Spec, cluster clusters.Cluster) (history.Hea
 	t := spec.Timings()
 	h := history.Header{
 		RunID: a.settings.RunID, Scenario: s.Name, Claim: s.Claim, Seed: a.settings.Seed,
-		Holdfast: a.settings.Version, Mutant: s.Mutant, Base: time.Now(), Samples: history.SamplesOfItself, Notes: s.Notes, Beside: a.group.beside(s.Name),
+		Holdfast: a.settings.Version, Mutant: s.Mutant, Base: time.Now(), Samples: history.SamplesOfItself, Notes: s.Notes,
 		Cluster: history.ClusterInfo{
 			Name: cluster.Name(), Kubernetes: facts.Kubernetes, Provider: facts.Provider, Engine: facts.Engine,
 			Image: facts.Image, Balancer: facts.Balancer, Profile: string(spec.Profile), ProxyMode: string(spec.ProxyMode),
@@ -283,15 +275,15 @@ func (a *attempt) judge(s scenario.Spec, dir string, recordErr error) result {
 	}
 	if errors.Is(recordErr, environment.ErrUnhealthy) && s.Mutant == nil {
 		if s.Lot == "" { // the next scenario would find it like this, too
-			a.stopFor(recordErr)
+			a.stop = recordErr
 		}
 		return a.keep(s, judge.Found{}, recordErr)
 	}
 	if why := judge.Unsupported(recorded, verdicts); why != "" {
 		return a.keepUnsupported(s, why)
 	}
-	if stop := a.stopped(); stop != nil && !slices.ContainsFunc(verdicts, broke) {
-		return a.keep(s, judge.Found{}, stop)
+	if a.stop != nil && !slices.ContainsFunc(verdicts, broke) {
+		return a.keep(s, judge.Found{}, a.stop)
 	}
 	a.where = recorded.Interrupted()
 	out := a.keep(s, judge.FoundBy(recorded, verdicts), nil)
@@ -314,23 +306,7 @@ func (r *runner) recordFailed(err error) {
 	if err == nil {
 		return
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	r.stop = joined(r.stop, err, runfolder.FreeRoom(r.settings.Dir))
-}
-
-// stopFor notes why no further scenario is begun.
-func (r *runner) stopFor(err error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.stop = err
-}
-
-// stopped is why no further scenario is begun; nil: the run goes on.
-func (r *runner) stopped() error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.stop
 }
 
 // collectLogs keeps the nodes' and pods' logs beside the record. A failure is only logged.
@@ -346,8 +322,6 @@ func (a *attempt) collectLogs(ctx context.Context, cluster clusters.Cluster, s s
 // image is this executable as an image. It is built once, so that all scenarios of the run have the same image even if the
 // executable is rebuilt meanwhile.
 func (r *runner) image() (clusters.Image, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	if r.built.Ref != "" {
 		return r.built, nil
 	}

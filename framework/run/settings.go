@@ -45,9 +45,6 @@ type Settings struct {
 	Fit fit.Options
 	// SimulatedNodes and SimulatedPods are the sizes of scenarios with simulated nodes; 0 leaves them as the scenario has them.
 	SimulatedNodes, SimulatedPods int
-	// SideBySide is how many scenarios may run at the same time on one cluster: those that touch nothing but their own workloads. 0 or 1: one
-	// after the other.
-	SideBySide int
 	// TimeBudget is how long the run may take: scenarios that would end later are not begun, unless they are First. 0: no limit.
 	TimeBudget time.Duration
 	// LeaderElection is clusters.Spec.LeaderElection for every cluster.

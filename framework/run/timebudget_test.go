@@ -20,8 +20,8 @@ func TestARunThatRunsOutOfTime(t *testing.T) {
 	telling.Name, telling.First, other.Name = "chaos/telling", true, "chaos/other"
 	chosen := []scenario.Spec{other, telling}
 	synctest.Test(t, func(t *testing.T) {
-		for _, some := range groups(chosen, 1) {
-			c.takeTurn(t.Context(), some)
+		for _, s := range byCluster(chosen) {
+			c.takeTurn(t.Context(), s)
 		}
 	})
 	if err := c.finish(chosen); err != nil {

@@ -170,7 +170,7 @@ func TestAWarmClusterThatCannotBeGivenUp(t *testing.T) {
 	}
 }
 
-// A warm cluster that another process has taken is neither given up nor removed, and the marks of its faults are not those of the next cluster.
+// A warm cluster that another process has taken is neither given up nor removed, and this run holds it no more.
 func TestAWarmClusterThatAnotherProcessHasTaken(t *testing.T) {
 	for name, end := range map[string]func(t *testing.T, p *pool, warm *aged) error{
 		"broken": func(t *testing.T, p *pool, _ *aged) error {
@@ -200,7 +200,7 @@ func taken(t *testing.T, end func(t *testing.T, p *pool, warm *aged) error) {
 		if _, err := p.get(t.Context(), clusters.Spec{Zones: []string{"a"}}); err != nil {
 			t.Fatal(err)
 		}
-		if err := p.marks("chaos/a").set(t.Context(), "drain 1 worker"); err != nil {
+		if err := p.hold.Mark(t.Context(), "chaos/a: drain 1 worker"); err != nil {
 			t.Fatal(err)
 		}
 		leases := client.CoordinationV1().Leases(hold.Namespace)
@@ -220,8 +220,8 @@ func taken(t *testing.T, end func(t *testing.T, p *pool, warm *aged) error) {
 		if err := end(t, p, warm); !errors.Is(err, lost.Err()) {
 			t.Errorf("got %v, want %v", err, lost.Err())
 		}
-		if got := strings.Join(*did, ", "); got != "open warm" || p.cluster != nil || len(p.inForce) > 0 {
-			t.Errorf("%s, and the pool has %v with the marks %v", got, p.cluster, p.inForce)
+		if got := strings.Join(*did, ", "); got != "open warm" || p.cluster != nil || p.hold != nil {
+			t.Errorf("%s, and the pool has %v and holds %v", got, p.cluster, p.hold)
 		}
 	})
 }

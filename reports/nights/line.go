@@ -26,7 +26,6 @@ type Line struct {
 	Cluster      string `json:"cluster,omitempty"` // the name of a cluster that holdfast did not make
 	Planted      string `json:"planted,omitempty"` // the regression that a certificate had to catch
 	Simulated    int    `json:"simulatedNodes,omitempty"`
-	SideBySide   bool   `json:"sideBySide,omitempty"` // other scenarios ran on the cluster at the same time
 	Cores        int    `json:"cores,omitempty"`
 	Arch         string `json:"arch,omitempty"`
 }
@@ -85,9 +84,6 @@ func (l Line) String() string {
 	if l.Simulated > 0 {
 		add("%s", prose.Count(l.Simulated, "simulated node"))
 	}
-	if l.SideBySide {
-		add("%s", "side by side")
-	}
 	if l.Cores > 0 {
 		add("%s", fmt.Sprintf("%d cores %s", l.Cores, l.Arch))
 	}
@@ -103,7 +99,6 @@ func lineOf(r *reports.Report, s *reports.Scenario) (Line, Versions) {
 	engine, _, _ := strings.Cut(c.Engine, " ")
 	l := Line{
 		Kubernetes: minor(c.Kubernetes), Profile: c.Profile, ProxyMode: c.ProxyMode, Provider: c.Provider, Engine: engine, Simulated: c.SimulatedNodes,
-		SideBySide: len(s.Beside) > 0,
 	}
 	if c.Engine == "" { // holdfast's own clusters have an engine, and names of a single run
 		l.Cluster = c.Name

@@ -95,22 +95,6 @@ func TestANight(t *testing.T) {
 	}
 }
 
-// What ran beside others is not compared with what ran alone: its figures are worse for that reason alone.
-func TestSideBySideIsALineOfItsOwn(t *testing.T) {
-	root := t.TempDir()
-	beside := drained
-	beside.Beside = []string{"chaos/b"}
-	nightstest.Usual(0, drained).Store(t, root)
-	nightstest.Usual(1, beside).Store(t, root)
-	list := read(t, root).List
-	if len(list) != 2 || list[0].Scenarios[0].Line == list[1].Scenarios[0].Line {
-		t.Fatalf("%+v", list)
-	}
-	if text := list[1].Scenarios[0].Line.String(); text != "Kubernetes v1.37, lab timings, nftables, kind on podman, side by side, 4 cores amd64" {
-		t.Errorf("line %q", text)
-	}
-}
-
 // What is not judged has no figures but the share of unknown nights, and a mutant has none of its broken workload.
 func TestScenariosWithoutFigures(t *testing.T) {
 	for name, s := range map[string]struct {

@@ -14,7 +14,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
-// Progress shows what happens now: a line that is updated on a terminal, and plain lines elsewhere, as for scenarios that run at the same time.
+// Progress shows what happens now: a line that is updated on a terminal, and plain lines elsewhere.
 type Progress struct {
 	out   io.Writer
 	moves bool // out is a terminal

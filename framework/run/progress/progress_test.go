@@ -18,7 +18,7 @@ func TestProgressInPlainLines(t *testing.T) {
 		var out bytes.Buffer
 		p := New(&out, 2)
 		p.Say("pull nginx:1.22")
-		s := p.Begin(quiet, true)
+		s := p.Begin(quiet)
 		p.Say("Starting control-plane")
 		time.Sleep(29 * time.Second)
 		s.Loading(func() (sent, failed uint64) { return 1200, 3 })
@@ -26,7 +26,7 @@ func TestProgressInPlainLines(t *testing.T) {
 		time.Sleep(70 * time.Second)
 		s.Loading(nil)
 		s.End("VIOLATED", "3 of 1200 requests failed", 41*time.Second, "remedy: add a preStop sleep")
-		s = p.Begin(quiet, true)
+		s = p.Begin(quiet)
 		s.End("FAILED", "no engine", time.Second)
 		want := `  pull nginx:1.22
 [1/2] chaos/quiet: zones stay even (about 45s)
@@ -51,7 +51,7 @@ func TestProgressOnATerminal(t *testing.T) {
 		var out bytes.Buffer
 		p := New(&out, 1)
 		p.moves = true
-		s := p.Begin(quiet, true)
+		s := p.Begin(quiet)
 		s.Now(history.Steady, "load flows")
 		time.Sleep(2500 * time.Millisecond)
 		s.End("HELD", "all is well", 3*time.Second)
@@ -69,7 +69,7 @@ func TestProgressSaysWhatIsAwaited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
 		p := New(&out, 1)
-		s := p.Begin(quiet, true)
+		s := p.Begin(quiet)
 		s.Now(history.Deploy, "")
 		s.Awaits("deployment web to settle", "3 of 3 pods available; Service web should have 3 endpoints (it has 4)", false)
 		time.Sleep(31 * time.Second)
@@ -98,7 +98,7 @@ func TestProgressSaysWhatIsAwaitedOnATerminal(t *testing.T) {
 		var out bytes.Buffer
 		p := New(&out, 1)
 		p.moves = true
-		s := p.Begin(quiet, true)
+		s := p.Begin(quiet)
 		time.Sleep(20500 * time.Millisecond)
 		s.Now(history.Deploy, "")
 		s.Awaits("deployment web to settle", "2 of 3 pods available", false)

@@ -15,7 +15,6 @@ import (
 type Scenario struct {
 	p      *Progress
 	spec   scenario.Spec
-	prefix string // of each line: its name, where others run at the same time
 	began  time.Time
 	since  time.Time // the present step began
 	said   time.Time // a line about it was last written
@@ -24,24 +23,21 @@ type Scenario struct {
 	phase  history.PhaseName
 	doing  string
 	load   func() (sent, failed uint64)
-	bar    *progressbar.ProgressBar // on a terminal, where nothing else runs
+	bar    *progressbar.ProgressBar // on a terminal
 	cancel chan struct{}
 	over   sync.WaitGroup
 }
 
-// Begin announces a scenario, and says whether nothing runs at the same time.
-func (p *Progress) Begin(spec scenario.Spec, alone bool) *Scenario {
+// Begin announces a scenario.
+func (p *Progress) Begin(spec scenario.Spec) *Scenario {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := time.Now()
 	s := &Scenario{p: p, spec: spec, began: now, since: now, said: now}
-	if !alone {
-		s.prefix = spec.Name + ": "
-	}
 	p.done++
 	p.shown = s
 	p.line("[%d/%d] %s: %s (about %s)", p.done, p.total, spec.Name, spec.Claim, spec.About)
-	if p.moves && alone {
+	if p.moves {
 		s.bar = progressbar.NewOptions64(int64(spec.About/time.Second),
 			progressbar.OptionSetWriter(p.out), progressbar.OptionSetWidth(20), progressbar.OptionClearOnFinish(),
 			progressbar.OptionSetElapsedTime(false), progressbar.OptionSetPredictTime(false))
@@ -86,11 +82,11 @@ func (s *Scenario) awaited() string {
 }
 
 // Note writes a line about the scenario.
-func (s *Scenario) Note(text string) { s.p.Note("  " + s.prefix + text) }
+func (s *Scenario) Note(text string) { s.p.Note("  " + text) }
 
 // line writes a line about the scenario. The caller has locked the Progress.
 func (s *Scenario) line(format string, args ...any) {
-	s.p.line("  %s%s", s.prefix, fmt.Sprintf(format, args...))
+	s.p.line("  "+format, args...)
 }
 
 // Loading sets the source of the load's counts; nil: no load flows.

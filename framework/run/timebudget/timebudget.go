@@ -4,7 +4,6 @@
 package timebudget
 
 import (
-	"sync"
 	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
@@ -16,21 +15,18 @@ type Budget struct {
 	Limit time.Duration
 	Began time.Time
 
-	mu    sync.Mutex
 	ended time.Duration // how long what has ended takes on two cores
 	spent bool
 }
 
-// Fits reports whether scenarios that run at the same time would end within the limit, at the pace of those that have ended. The pace includes
+// Fits reports whether a scenario would end within the limit, at the pace of those that have ended. The pace includes
 // making the clusters, and is at least that of two cores: that the first scenarios were fast says little about the others. Once something was left
 // out, all else is: a short one that still fits tells less. What tells most always fits.
-func (b *Budget) Fits(some []scenario.Spec, now time.Time) bool {
-	about, first := estimate(some)
-	if b.Limit == 0 || first {
+func (b *Budget) Fits(s scenario.Spec, now time.Time) bool {
+	if b.Limit == 0 || s.First {
 		return true
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
+	about := s.About
 	passed := now.Sub(b.Began)
 	if b.ended > 0 && passed > b.ended {
 		about = time.Duration(about.Seconds() * passed.Seconds() / b.ended.Seconds() * float64(time.Second))
@@ -39,28 +35,13 @@ func (b *Budget) Fits(some []scenario.Spec, now time.Time) bool {
 	return !b.spent
 }
 
-// Ended notes that scenarios which ran at the same time have ended.
-func (b *Budget) Ended(some []scenario.Spec) {
-	about, _ := estimate(some)
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.ended += about
-}
+// Ended notes that a scenario has ended.
+func (b *Budget) Ended(s scenario.Spec) { b.ended += s.About }
 
 // Spent is why scenarios were left out, as in runfolder.File.Interrupted; empty: none was.
 func (b *Budget) Spent() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
 	if !b.spent {
 		return ""
 	}
 	return runfolder.OutOfTime + b.Limit.String()
-}
-
-// estimate is how long scenarios that run at the same time take on two cores, and whether one of them must not be left out.
-func estimate(some []scenario.Spec) (about time.Duration, first bool) {
-	for _, s := range some {
-		about, first = max(about, s.About), first || s.First
-	}
-	return about, first
 }

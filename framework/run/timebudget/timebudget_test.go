@@ -29,12 +29,12 @@ func TestFits(t *testing.T) {
 		b := &Budget{Limit: test.budget, Began: time.Unix(0, 0)}
 		now := b.Began.Add(test.passed)
 		for range test.ended {
-			b.Ended([]scenario.Spec{minute("chaos/before", false), {About: time.Second}})
+			b.Ended(minute("chaos/before", false))
 		}
-		if fits := b.Fits([]scenario.Spec{{About: time.Second}, minute("chaos/a", test.first)}, now); fits == test.want {
+		if fits := b.Fits(minute("chaos/a", test.first), now); fits == test.want {
 			t.Errorf("%s: it fits: %v", test.what, fits)
 		}
-		if test.want && (b.Fits([]scenario.Spec{{About: time.Second}}, b.Began) || !b.Fits([]scenario.Spec{minute("chaos/b", true)}, now)) {
+		if test.want && (b.Fits(scenario.Spec{About: time.Second}, b.Began) || !b.Fits(minute("chaos/b", true), now)) {
 			t.Errorf("%s: a short one begins after one was left out, or one that tells most does not", test.what)
 		}
 		if (b.Spent() != "") != test.want {

@@ -39,7 +39,6 @@ type Scenario struct {
 	P99      float64
 	Blind    float64
 	Failed   uint64
-	Beside   []string // what ran at the same time
 }
 
 // Usual is a night on which nothing is special.
@@ -142,7 +141,7 @@ func (s Scenario) verdicts() []reports.Verdict {
 func (s Scenario) report(c reports.Cluster) reports.Scenario {
 	p99 := reports.Seconds(s.P99 * float64(time.Second))
 	r := reports.Scenario{
-		Name: s.Name, Claim: "a claim", Result: reports.ResultOfOutcome(s.Outcome), Why: "as planted", Took: reports.Seconds(time.Minute), Cluster: c, Verdicts: s.verdicts(), Beside: s.Beside,
+		Name: s.Name, Claim: "a claim", Result: reports.ResultOfOutcome(s.Outcome), Why: "as planted", Took: reports.Seconds(time.Minute), Cluster: c, Verdicts: s.verdicts(),
 		Lanes: []reports.Lane{{Name: history.LaneFresh, OK: 12000 - s.Failed, Failed: s.Failed, Latency: reports.Quantiles{P50: p99 / 2, P99: p99, Max: p99}}},
 	}
 	if m := s.mutant(); m != nil {
