@@ -12,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/cli-utils/pkg/kstatus/status"
 
 	"github.com/holdfast-ha/holdfast/framework/poll"
@@ -33,33 +34,22 @@ type state struct {
 // have no condition that says that they are not.
 func (d *Deployment) await(ctx context.Context, objects []app.Manifest) error {
 	waiting := slices.Clone(objects)
-	since := map[string]time.Time{} // when an object was first seen failed
 	var gaveUp error
 	err := poll.Until(ctx, "the objects of the application to be ready", limit, func(ctx context.Context) (bool, string, error) {
 		var left []app.Manifest
 		var saw []string
 		for _, m := range waiting {
 			s, err := d.look(ctx, m)
-			if err != nil {
-				return false, "", fmt.Errorf("look at %s: %w", m, err)
-			}
-			if s.ready {
-				continue
-			}
-			left, saw = append(left, m), append(saw, fmt.Sprintf("%s: %s", m, s.why))
-			name := m.Object.GetNamespace() + " " + m.String()
-			first, known := since[name]
 			switch {
-			case !s.failed:
-				delete(since, name)
-			case !known:
-				first = time.Now()
-				since[name] = first
-			}
-			if s.final || s.failed && time.Since(first) > StuckAfter {
+			case err != nil:
+				return false, "", fmt.Errorf("look at %s: %w", m, err)
+			case s.ready:
+				continue
+			case s.final:
 				gaveUp = fmt.Errorf("%s does not become ready: %s", m, s.why)
 				return true, "", nil
 			}
+			left, saw = append(left, m), append(saw, fmt.Sprintf("%s: %s", m, s.why))
 		}
 		waiting = left
 		return len(left) == 0, strings.Join(saw, "; "), nil
@@ -84,15 +74,64 @@ func (d *Deployment) look(ctx context.Context, m app.Manifest) (state, error) {
 		return state{}, err
 	}
 	s, err := stateOf(o)
-	if err != nil || s.ready {
+	if err != nil {
 		return s, err
 	}
-	pod, why, err := d.stuckPod(ctx, o)
-	if err != nil || why == "" {
+	pods, err := d.podsOf(ctx, o)
+	if err != nil {
 		return s, err
 	}
-	s.why, s.failed = fmt.Sprintf("%s: pod %s: %s", s.why, pod, why), true
+	return d.follow(ctx, o, s.why, s, pods)
+}
+
+// follow adds to how far an object has come what Kubernetes says of it besides. The state is final if it never becomes ready.
+func (d *Deployment) follow(ctx context.Context, o *unstructured.Unstructured, progress string, s state, pods []corev1.Pod) (state, error) {
+	if s.ready {
+		d.pace.see(keyOf(o.GetKind(), o.GetNamespace(), o.GetName()), allReady, Hindrance{})
+		return s, nil
+	}
+	h, err := d.hindrance(ctx, o, pods)
+	if err != nil {
+		return s, err
+	}
+	if h.Why == "" && s.failed {
+		h.Why = s.why
+	}
+	s.final = d.pace.see(keyOf(o.GetKind(), o.GetNamespace(), o.GetName()), progress, h) || s.final
+	words := h.String()
+	if words == "" {
+		if words, err = d.awaited(ctx, o.GetNamespace(), pods); err != nil {
+			return s, err
+		}
+	}
+	if s.why = progress; words != "" && words != progress {
+		s.why += ": " + words
+	}
+	if s.final && h.Container != "" {
+		s.why += "; its last lines:\n" + lastLines(ctx, d.Client, o.GetNamespace(), h.Pod, h.Container, true)
+	}
 	return s, nil
+}
+
+// Follow takes in how far a tested workload has come, in words, and returns what Kubernetes says of it besides. hopeless says that it never becomes
+// ready.
+func (d *Deployment) Follow(ctx context.Context, w app.Workload, progress string, ready bool, pods []corev1.Pod) (saw string, hopeless bool, err error) {
+	if ready {
+		d.pace.see(keyOf(w.Kind, d.App.Namespace, w.Name), allReady, Hindrance{})
+		return progress, false, nil
+	}
+	kind := schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: strings.ToLower(w.Kind) + "s"}
+	o, err := d.Dynamic.Resource(kind).Namespace(d.App.Namespace).Get(ctx, w.Name, metav1.GetOptions{})
+	if err != nil {
+		return progress, false, fmt.Errorf("look at %s %s: %w", w.Kind, w.Name, err)
+	}
+	s, err := stateOf(o)
+	if err != nil {
+		return progress, false, err
+	}
+	s.ready = false
+	s, err = d.follow(ctx, o, progress, s, pods)
+	return s.why, s.final, err
 }
 
 // stateOf is the state of an object. kstatus knows most kinds; a Job is ready for it while it runs, and a claim must have its volume, which

@@ -3,6 +3,7 @@ package deploy
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -35,6 +36,9 @@ type Deployment struct {
 
 	defined []app.Manifest // the CustomResourceDefinitions that were created
 	dry     []string       // metav1.DryRunAll: nothing is stored
+	beside  []app.Manifest // what has pods and becomes ready while hooks run
+	pace    pace
+	kept    notebook
 }
 
 // New is an application on the cluster of a configuration.
@@ -90,9 +94,11 @@ func (d *Deployment) stage(ctx context.Context, s app.Stage, before bool) error 
 	if err := d.Created(ctx, s); err != nil {
 		return err
 	}
+	d.beside = slices.DeleteFunc(slices.Clone(objects), func(m app.Manifest) bool { return !runs(m) })
 	if err := d.run(ctx, "post-install", s.PostInstall); err != nil {
 		return err
 	}
+	d.beside = nil
 	var awaited []app.Manifest
 	for _, m := range objects {
 		if before || !d.tested(m) {

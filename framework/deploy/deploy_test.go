@@ -218,7 +218,7 @@ func TestWhatDoesNotBecomeReadyIsSaid(t *testing.T) {
 		"a hook that fails without a trace": {
 			"", pre, map[string]string{"pre": "conditions: [{type: Failed, status: 'True'}]"}, nil, []string{"none of its pods is left to say why"},
 		},
-		"a hook that does not start": {"", pre, nil, waiting, []string{"pre-install hook Job pre (app.yaml): its pod p does not start: container c: ErrImagePull: not there"}},
+		"a hook that does not start": {"", pre, nil, waiting, []string{"pre-install hook Job pre (app.yaml): it has not completed, with 0 pods active: pod p: container c: ErrImagePull: not there: correct the chart"}},
 		"a hook that does not end":   {"", pre, nil, nil, []string{"pre-install hook Job pre (app.yaml): waited 5m0s for it to end: last seen it has not completed, with 0 pods active"}},
 		"a hook that is a Pod": {
 			"", "apiVersion: v1\nkind: Pod\nmetadata: {name: pre, annotations: {helm.sh/hook: pre-install}}\n---\n", map[string]string{"pre": "{phase: Failed, message: evicted}"}, nil,

@@ -54,7 +54,6 @@ func (d *Deployment) ends(ctx context.Context, h app.Hook) error {
 	if kind != "Job.batch" && kind != "Pod" {
 		return nil
 	}
-	var stuck time.Time // since when a pod does not start
 	var failed error
 	err := poll.Until(ctx, "it to end", limit, func(ctx context.Context) (bool, string, error) {
 		client, _, err := d.client(h.Manifest)
@@ -80,19 +79,25 @@ func (d *Deployment) ends(ctx context.Context, h app.Hook) error {
 			failed = errors.New(s.why + d.lastWords(ctx, o))
 			return true, "", nil
 		}
-		pod, why, err := d.stuckPod(ctx, o)
-		switch {
-		case err != nil:
+		pods, err := d.podsOf(ctx, o)
+		if err != nil {
 			return false, s.why, err
-		case why == "":
-			stuck = time.Time{}
-		case stuck.IsZero():
-			stuck = time.Now()
-		case time.Since(stuck) > StuckAfter:
-			failed = fmt.Errorf("its pod %s does not start: %s", pod, why)
-			return true, "", nil
 		}
-		return false, s.why, nil
+		h, err := d.hindrance(ctx, o, pods)
+		for _, m := range d.beside {
+			if err != nil || h.how == lasting {
+				break
+			}
+			_, err = d.look(ctx, m) // what hinders the hook may pass when it is ready
+		}
+		if err != nil {
+			return false, s.why, err
+		}
+		s, err = d.follow(ctx, o, s.why, s, pods)
+		if s.final {
+			failed = errors.New(s.why)
+		}
+		return s.final, s.why, err
 	})
 	return errors.Join(err, failed)
 }
@@ -125,7 +130,7 @@ func (d *Deployment) lastWords(ctx context.Context, o *unstructured.Unstructured
 				continue
 			}
 			ended = end.FinishedAt.Time
-			words = fmt.Sprintf("; container %s of pod %s ended with exit code %d; its last lines:\n%s\n", c.Name, p.Name, end.ExitCode, lastLines(ctx, d.Client, p, c.Name, false))
+			words = fmt.Sprintf("; container %s of pod %s ended with exit code %d; its last lines:\n%s\n", c.Name, p.Name, end.ExitCode, lastLines(ctx, d.Client, p.Namespace, p.Name, c.Name, false))
 		}
 	}
 	if words == "" {

@@ -11,7 +11,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/holdfast-ha/holdfast/framework/deploy"
 	"github.com/holdfast-ha/holdfast/framework/fault"
 	"github.com/holdfast-ha/holdfast/framework/poll"
 	"github.com/holdfast-ha/holdfast/workloads"
@@ -21,10 +20,9 @@ import (
 // appLimit is how long an application may take to become ready.
 const appLimit = 5 * time.Minute
 
-// appReady waits until every pod of the application's workloads is ready. A pod that cannot become ready ends the wait, with what
+// appReady waits until every pod of the application's workloads is ready. A workload that cannot become ready ends the wait, with what
 // Kubernetes says of it.
 func (env *Environment) appReady(ctx context.Context) error {
-	since := map[string]time.Time{} // when a pod was first seen stuck
 	var stuck error
 	err := poll.Until(ctx, "the application to be ready", appLimit, func(ctx context.Context) (bool, string, error) {
 		list, err := env.client.CoreV1().Pods(env.namespace).List(ctx, metav1.ListOptions{})
@@ -33,7 +31,7 @@ func (env *Environment) appReady(ctx context.Context) error {
 		}
 		var waiting []string
 		for _, w := range env.Spec.App.Workloads {
-			ready, of := 0, TargetFor(fault.Target{Namespace: env.namespace, Client: env.client}, w.Controller)
+			of := TargetFor(fault.Target{Namespace: env.namespace, Client: env.client}, w.Controller)
 			want, err := env.replicas(ctx, of, w)
 			if err != nil {
 				return false, "", err
@@ -42,29 +40,17 @@ func (env *Environment) appReady(ctx context.Context) error {
 				stuck = fmt.Errorf("DaemonSet %s is scheduled to no node: give its pods a nodeSelector, an affinity and tolerations that a worker fulfils", w.Name)
 				return true, "", nil
 			}
-			for _, p := range list.Items {
-				if !of.Owns(&p) {
-					continue
-				}
-				if isReady(p) {
-					ready++
-					continue
-				}
-				why := deploy.WhyStuck(ctx, env.client, p)
-				if why == "" {
-					delete(since, p.Name)
-					continue
-				}
-				if _, known := since[p.Name]; !known {
-					since[p.Name] = time.Now()
-				}
-				if time.Since(since[p.Name]) > deploy.StuckAfter {
-					stuck = fmt.Errorf("pod %s of %s %s does not become ready: %s", p.Name, w.Kind, w.Name, why)
-					return true, "", nil
-				}
-			}
-			if ready < want {
-				waiting = append(waiting, fmt.Sprintf("%s %s: %d of %d pods ready", w.Kind, w.Name, ready, want))
+			pods := slices.DeleteFunc(slices.Clone(list.Items), func(p corev1.Pod) bool { return !of.Owns(&p) })
+			ready := len(pods) - len(slices.DeleteFunc(slices.Clone(pods), isReady))
+			saw, hopeless, err := env.deployed.Follow(ctx, w, fmt.Sprintf("%d of %d pods ready", ready, want), ready >= want, pods)
+			switch {
+			case err != nil:
+				return false, "", err
+			case hopeless:
+				stuck = fmt.Errorf("%s %s does not become ready: %s", w.Kind, w.Name, saw)
+				return true, "", nil
+			case ready < want:
+				waiting = append(waiting, fmt.Sprintf("%s %s: %s", w.Kind, w.Name, saw))
 			}
 		}
 		return len(waiting) == 0, strings.Join(waiting, "; "), nil

@@ -3,13 +3,19 @@ package environment
 import (
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	dynamicfake "k8s.io/client-go/dynamic/fake"
 	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/kubernetes/scheme"
 
+	"github.com/holdfast-ha/holdfast/framework/deploy"
 	"github.com/holdfast-ha/holdfast/framework/fault"
+	"github.com/holdfast-ha/holdfast/framework/internal/errtest"
 	"github.com/holdfast-ha/holdfast/workloads"
 	"github.com/holdfast-ha/holdfast/workloads/app"
 )
@@ -40,7 +46,7 @@ func TestADaemonSetIsReadyOnAllItsNodes(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		env.client = client
+		env.client, env.deployed = client, &deploy.Deployment{App: env.Spec.App}
 		if err := env.appReady(t.Context()); (err != nil) != (test.err != "") || err != nil && !strings.Contains(err.Error(), test.err) {
 			t.Errorf("%s: %v", what, err)
 		}
@@ -52,5 +58,40 @@ func TestADaemonSetIsReadyOnAllItsNodes(t *testing.T) {
 		if n, err := env.replicas(t.Context(), TargetFor(fault.Target{Namespace: env.namespace, Client: client}, w.Controller), w); err == nil {
 			t.Errorf("%s: %d replicas, of a controller that has not looked", what, n)
 		}
+	}
+}
+
+// A tested workload whose pods Kubernetes does not create ends the wait, with Kubernetes' reason. Pods of another owner with the same labels are none
+// of its own, and one that gets its pods in time ends it well.
+func TestAWorkloadWithoutPodsEndsTheWait(t *testing.T) {
+	for want, gets := range map[string]bool{"": true, "Deployment web does not become ready: 0 of 1 pods ready: no further pod is created: FailedCreate: exceeded quota: few": false} {
+		synctest.Test(t, func(t *testing.T) {
+			env, _, _ := newEnvironment(t, quiet().WithDefaults())
+			env.Spec.App = &app.App{Namespace: env.namespace, Workloads: []app.Workload{{Controller: workloads.Controller{Name: "web", Kind: workloads.Deployment}, Replicas: 1}}}
+			refused := &appsv1.Deployment{
+				TypeMeta: metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"}, ObjectMeta: metav1.ObjectMeta{Namespace: env.namespace, Name: "web"},
+				Status: appsv1.DeploymentStatus{Conditions: []appsv1.DeploymentCondition{{Type: appsv1.DeploymentReplicaFailure, Status: corev1.ConditionTrue, Reason: "FailedCreate", Message: "exceeded quota: few"}}},
+			}
+			pod := func(name, kind, owner string) *corev1.Pod {
+				p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: env.namespace, Name: name, OwnerReferences: []metav1.OwnerReference{{Kind: kind, Name: owner, Controller: new(true)}}}}
+				p.Labels = map[string]string{appsv1.DefaultDeploymentUniqueLabelKey: "5d4f"}
+				p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
+				return p
+			}
+			client := fake.NewClientset(pod("stray", "Job", "web"))
+			env.client = client
+			env.deployed = &deploy.Deployment{App: env.Spec.App, Client: client, Dynamic: dynamicfake.NewSimpleDynamicClient(scheme.Scheme, refused)}
+			if gets {
+				go func() {
+					time.Sleep(50 * time.Second)
+					_ = client.Tracker().Add(pod("web-5d4f-1", "ReplicaSet", "web-5d4f"))
+				}()
+			}
+			began := time.Now()
+			errtest.Check(t, env.appReady(t.Context()), want)
+			if took := time.Since(began); took < 49*time.Second || took > 63*time.Second {
+				t.Errorf("it took %s", took)
+			}
+		})
 	}
 }

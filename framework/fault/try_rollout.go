@@ -7,7 +7,6 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/holdfast-ha/holdfast/framework/history/rollout"
 	"github.com/holdfast-ha/holdfast/framework/observe"
@@ -146,11 +145,11 @@ func (t Target) watch(ctx context.Context, into *rollout.Watch, at time.Duration
 	w := observe.WorkloadOf(d)
 	w.StatefulSet, w.DaemonSet = t.Kind == statefulSet, t.Kind == daemonSet
 	if w.Kind() != "Deployment" && len(pods) < w.Replicas { // it has no condition for it
-		list, err := t.Client.CoreV1().Events(t.Namespace).List(ctx, metav1.ListOptions{FieldSelector: "involvedObject.name=" + t.Workload})
+		notes, err := observe.Notes(ctx, t.Client, t.Namespace, t.Workload)
 		if err != nil {
-			return fmt.Errorf("list events of %s/%s: %w", t.Namespace, t.Workload, err)
+			return err
 		}
-		for _, e := range list.Items {
+		for _, e := range notes {
 			into.Note(e.InvolvedObject.Kind, e.Reason, e.Message)
 		}
 	}

@@ -16,13 +16,16 @@ import (
 // hopeless. A scheduler or a controller that is away for a moment has tried again several times by then.
 const Hopeless = time.Minute
 
-// crashes is how many restarts of a pod that is not ready show that it does not start.
-const crashes = 3
+// Crashes is how many restarts of a pod that is not ready show that it does not start.
+const Crashes = 3
 
 // stuck are the reasons of waiting containers that do not pass unless a person or a controller changes something.
 var stuck = []string{
 	"ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull", "InvalidImageName", "CreateContainerConfigError", "CreateContainerError", "RunContainerError",
 }
+
+// Stuck reports whether a container that waits for a reason does not start by itself.
+func Stuck(reason string) bool { return slices.Contains(stuck, reason) }
 
 // Reason is why a rollout makes no progress, in Kubernetes' own words; the zero Reason: nothing is known.
 type Reason struct {
@@ -104,9 +107,9 @@ func why(w history.Workload, pods []history.Pod, going bool) Reason {
 		switch {
 		case p.Node == "" && p.Unschedulable != "" && !going:
 			return Reason{Words: fmt.Sprintf("no node takes pod %s (FailedScheduling): %s", p.Name, p.Unschedulable), NoRoom: true}.overdue(w)
-		case slices.Contains(stuck, p.Waiting):
+		case Stuck(p.Waiting):
 			return Reason{Pod: p.Name, Words: fmt.Sprintf("pod %s does not start (%s)", p.Name, p.Waiting)}.overdue(w)
-		case !p.Ready && p.Restarts >= crashes:
+		case !p.Ready && p.Restarts >= Crashes:
 			return Reason{Pod: p.Name, Words: fmt.Sprintf("pod %s was restarted %d times and is not ready (CrashLoopBackOff)", p.Name, p.Restarts)}.overdue(w)
 		}
 	}
