@@ -84,11 +84,8 @@ func (d *Deployment) ends(ctx context.Context, h app.Hook) error {
 			return false, s.why, err
 		}
 		h, err := d.hindrance(ctx, o, pods)
-		for _, m := range d.beside {
-			if err != nil || h.how == lasting {
-				break
-			}
-			_, err = d.look(ctx, m) // what hinders the hook may pass when it is ready
+		if err == nil && h.how != lasting { // what hinders it may pass when the application is ready
+			err = d.lookAt(ctx, d.beside)
 		}
 		if err != nil {
 			return false, s.why, err
@@ -100,6 +97,16 @@ func (d *Deployment) ends(ctx context.Context, h app.Hook) error {
 		return s.final, s.why, err
 	})
 	return errors.Join(err, failed)
+}
+
+// lookAt takes in how far objects have come.
+func (d *Deployment) lookAt(ctx context.Context, objects []app.Manifest) error {
+	for _, m := range objects {
+		if _, err := d.look(ctx, m); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // podState is ready when a Pod has succeeded.
