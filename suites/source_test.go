@@ -14,11 +14,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/holdfast-ha/holdfast/framework/analysis/attribution"
+	"github.com/holdfast-ha/holdfast/framework/appfile"
+	"github.com/holdfast-ha/holdfast/framework/apptest"
 	"github.com/holdfast-ha/holdfast/framework/audit/manifests"
 	"github.com/holdfast-ha/holdfast/framework/fault"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
 	"github.com/holdfast-ha/holdfast/framework/judge"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/workloads/app"
 
 	_ "github.com/holdfast-ha/holdfast/suites/chaos"
 	_ "github.com/holdfast-ha/holdfast/suites/conformance"
@@ -76,14 +79,42 @@ func TestEveryFaultIsUsedByAScenario(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, f := range upgrade.Faults {
-		used[typeName(f)] = true
+	for _, s := range append(scenariosOf(t, "apps/haproxy-grpc"), upgrade) { // the sample backend has no configuration to change
+		for _, f := range s.Faults {
+			used[typeName(f)] = true
+		}
 	}
 	for _, name := range faults(t) {
 		if !used[name] {
 			t.Errorf("fault %s: no scenario uses it", name)
 		}
 	}
+}
+
+// scenariosOf are those of an application, which make apps runs.
+func scenariosOf(t *testing.T, folder string) []scenario.Spec {
+	t.Helper()
+	f, err := appfile.Read(filepath.Join(folder, appfile.Name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	read, err := app.Read(f.Sources())
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := app.New(read, f.App.Namespace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	probes, err := f.ProbesOf()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, _, err := apptest.Test{App: a, Probes: probes, Faults: f.Faults}.Scenarios()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
 }
 
 // faults are the types that a scenario can have as faults.

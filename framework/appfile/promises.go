@@ -19,7 +19,7 @@ import (
 
 // Promises say what is promised of the probes' requests where it is not the default.
 type Promises struct {
-	Voluntary   Voluntary   `yaml:"voluntary"`   // during bad-image, delete-pod, drain, rollout, scale, and the upgrade of 'holdfast certify'
+	Voluntary   Voluntary   `yaml:"voluntary"`   // during bad-image, config-change, delete-pod, drain, rollout, scale, and the upgrade of 'holdfast certify'
 	Involuntary Involuntary `yaml:"involuntary"` // after disk-pressure, freeze, kill-container, memory-pressure, node-kill, partition, shutdown, zone-outage
 	Probes      ByProbe     `yaml:"probes"`      // by the name of a probe: what is promised of its requests instead; what is left out is as above
 }

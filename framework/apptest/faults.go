@@ -63,6 +63,14 @@ var Faults = map[string]Disruption{
 	"bad-image": {class: Voluntary, noun: "a rolling update to a missing image and its rollback", make: func(app.Workload) scenario.Spec {
 		return scenario.Spec{Faults: []fault.Fault{fault.BadRollout{Image: fault.NoSuchImage}}, Hold: unnoticed, About: 80 * time.Second}
 	}},
+	"config-change": {class: Voluntary, noun: "a change of the configuration and its rollback", make: func(w app.Workload) scenario.Spec {
+		s := scenario.Spec{Faults: []fault.Fault{fault.ConfigChange{Config: w.Config}}, Hold: unnoticed, About: 4 * time.Minute}
+		if w.Config.Rolls() {
+			s.About, s.Promises = 70*time.Second, []invariant.Invariant{invariant.RolloutCompletes{Workload: w.Name}}
+		}
+		s.Notes = []string{configNote(w)}
+		return s
+	}},
 	"drain": {class: Voluntary, noun: "the drain of a node", make: func(w app.Workload) scenario.Spec {
 		return scenario.Spec{
 			Faults: []fault.Fault{fault.TryDrain{For: drainLimit}}, Promises: []invariant.Invariant{invariant.DrainCompletes{Workload: w.Name}},
@@ -90,6 +98,18 @@ var Faults = map[string]Disruption{
 	"coredns":    away("half a minute without the cluster's DNS", fault.CoreDNS, componentAway),
 	"apiserver":  away("half a minute without an API server", fault.APIServer, componentAway),
 	"etcd":       away("half a minute without etcd", fault.Etcd, componentAway),
+}
+
+// configNote says what a change of the configuration changes.
+func configNote(w app.Workload) string {
+	what := fmt.Sprintf("config-change adds a key to %s, which no program asks for, ", w.Config)
+	switch {
+	case w.Config.Followed:
+		return what + "and rolls out, because the pod template has a checksum of its configuration."
+	case w.Config.Rolls():
+		return what + "and rolls out, because pods that run do not see it."
+	}
+	return what + "and waits until the pods have it while they run."
 }
 
 const (

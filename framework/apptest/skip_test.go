@@ -136,3 +136,49 @@ func TestNoPodsAreRefused(t *testing.T) {
 		t.Errorf("blue and green: %v, %+v", err, specs)
 	}
 }
+
+// config-change changes what the pods read and may be changed. Where that needs new pods, and a change makes none, it is skipped, and so it is where
+// there is nothing to change.
+func TestAConfigurationToChange(t *testing.T) {
+	const (
+		reads  = "      containers: [{name: nginx, image: \"nginx:1.22\", envFrom: [{configMapRef: {name: fixed}}, {configMapRef: {name: perhaps, optional: true}}, {secretRef: {name: of-an-operator}}]}]\n"
+		mounts = "      volumes: [{name: v, configMap: {name: conf}}]\n      containers: [{name: nginx, image: \"nginx:1.22\", volumeMounts: [{name: v, mountPath: /v}]}]\n"
+		only   = "      containers: [{name: nginx, image: \"nginx:1.22\", envFrom: [{configMapRef: {name: fixed}}, {secretRef: {name: fast}}]}]\n"
+		kept   = "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: fixed}\nimmutable: true\n---\napiVersion: v1\nkind: Secret\nmetadata: {name: fast}\nimmutable: true\n---\n" +
+			"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: conf}\n---\napiVersion: v1\nkind: Secret\nmetadata: {name: of-an-operator}\n"
+	)
+	with := func(manifests, containers string) string {
+		old := "    spec: {containers: [{name: nginx, image: \"nginx:1.22\"}]}\n"
+		return strings.Replace(manifests, old, "    spec:\n"+containers, 1) + kept
+	}
+	followed := strings.Replace(with(manifests, mounts), "    metadata: {labels: {app: web}}", "    metadata: {labels: {app: web}, annotations: {checksum/config: a}}", 1)
+	for name, test := range map[string]struct{ manifests, skipped, fault, note string }{
+		"nothing":            {manifests, "it mounts and reads no ConfigMap and no Secret", "", ""},
+		"immutable":          {with(manifests, only), "its configuration is immutable (ConfigMap fixed, Secret fast)", "", ""},
+		"of an operator":     {with(manifests, reads), "", "change Secret of-an-operator", "and rolls out, because pods that run do not see it."},
+		"a folder":           {with(manifests, mounts), "", "change ConfigMap conf", "and waits until the pods have it while they run."},
+		"a checksum":         {followed, "", "change ConfigMap conf", "and rolls out, because the pod template has a checksum of its configuration."},
+		"OnDelete":           {with(stateful("{type: OnDelete}"), reads), "its pods are replaced only when they are deleted (OnDelete)", "", ""},
+		"OnDelete, a folder": {with(stateful("{type: OnDelete}"), mounts), "", "change ConfigMap conf", "and waits until the pods have it while they run."},
+	} {
+		a, _ := read(t, test.manifests)
+		specs, _, err := apptest.Test{App: a, Probes: []apptest.Probe{apptest.OfURL("http://web/", 0)}, Faults: []string{"config-change"}}.Scenarios()
+		if test.skipped != "" {
+			if err == nil || !strings.Contains(err.Error(), "Skipped: config-change of ") || !strings.Contains(err.Error(), "because "+test.skipped+".") {
+				t.Errorf("%s: %v", name, err)
+			}
+			continue
+		}
+		if err != nil || len(specs) != 1 {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		s, rolls := specs[0], strings.Contains(test.note, "rolls out")
+		if s.Faults[0].String() != test.fault || !strings.HasSuffix(s.Notes[0], test.note) || !strings.HasPrefix(s.Claim, "a change of the configuration and its rollback of ") {
+			t.Errorf("%s: %s, %q: %s", name, s.Faults[0], s.Notes, s.Claim)
+		}
+		if completes := slices.Contains(recorded(t, s), `RolloutCompletes {"workload":"web"}`); completes != rolls {
+			t.Errorf("%s: promises %q", name, recorded(t, s))
+		}
+	}
+}

@@ -81,7 +81,11 @@ func (t Test) Scenarios() (all []scenario.Spec, untested []Untested, err error) 
 
 // skip is why a fault would show nothing of a workload; empty: it shows something.
 func skip(w app.Workload, fault string) string {
-	if w.Replicas == 0 || fault == "rollout" || fault == "bad-image" {
+	rolls := fault == "rollout" || fault == "bad-image" || fault == "config-change" && w.Config.Rolls()
+	switch {
+	case fault == "config-change" && w.Unconfigured != "":
+		return w.Unconfigured
+	case w.Replicas == 0 || rolls:
 		return w.Stuck
 	}
 	if w.Kind != workloads.DaemonSet {

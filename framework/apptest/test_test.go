@@ -126,7 +126,7 @@ func TestWhatCannotBeTestedIsSaid(t *testing.T) {
 		"another port":        {[]string{"http://web:81/"}, nil, "Service web has no port 81; it has 80"},
 		"a headless Service":  {[]string{"http://peers:81/"}, nil, "Service peers is headless, so that its pods are asked at their own port: write 80 in place of 81"},
 		"no http":             {[]string{"postgres://web/"}, nil, "is no URL of a Service"},
-		"an unknown fault":    {[]string{"http://web/"}, []string{"earthquake"}, `there is no fault "earthquake": want one of apiserver, bad-image, containerd`},
+		"an unknown fault":    {[]string{"http://web/"}, []string{"earthquake"}, `there is no fault "earthquake": want one of apiserver, bad-image, config-change, containerd`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tested := apptest.Test{App: a, Faults: test.faults}

@@ -26,7 +26,7 @@ func (m *machine) Exec(_ context.Context, command ...string) ([]byte, error) {
 	}
 	n, verb, args := &m.network, command[3], command[4:]
 	n.mu.Lock()
-	if n.world.deaf && verb != "knock" && verb != "connect" && verb != "read" && verb != "free" && verb != "pods" {
+	if n.world.deaf && verb != "knock" && verb != "connect" && verb != "read" && verb != "free" && verb != "pods" && verb != "find-files" {
 		verb = ""
 	}
 	n.mu.Unlock()
@@ -54,6 +54,8 @@ func (m *machine) Exec(_ context.Context, command ...string) ([]byte, error) {
 			n.world.killed(args[0])
 		}
 		return nil, n.err
+	case "find-files":
+		return []byte(n.world.filesOf(args)), n.err
 	case "connect":
 		return []byte(n.connect(args[0])), n.err
 	case "knock":

@@ -196,7 +196,8 @@ func TestStrings(t *testing.T) {
 		"try for 15s to drain the worker of a pod that is not ready": TryDrain{For: 15 * time.Second, Unready: true},
 		"roll out a bad version, --broken=hang":                      BadRollout{Args: badArgs},
 		"roll out the image " + NoSuchImage:                          BadRollout{Image: NoSuchImage},
-		"drain a zone and open it again":                             Unbalance{},
+		"change ConfigMap backend":                                   live, "change Secret backend": secret,
+		"drain a zone and open it again": Unbalance{},
 	} {
 		if f.String() != want {
 			t.Errorf("got %q, want %q", f, want)

@@ -1,6 +1,10 @@
 package fault
 
-import "time"
+import (
+	"time"
+
+	"github.com/holdfast-ha/holdfast/workloads"
+)
 
 // Examples returns at least one example of every fault, each of which affects a workload of six pods on three workers. Tests of this
 // package and of the runner play all of them. A test of the suites fails if a fault has no example.
@@ -13,6 +17,8 @@ func Examples() []Fault {
 		ComponentAway{Component: Kubelet, For: time.Second},
 		ComponentAway{Component: Scheduler, For: time.Second},
 		ComponentKill{Component: Kubelet},
+		ConfigChange{Config: workloads.Config{Kind: "ConfigMap", Name: "backend", Folder: "volumes/kubernetes.io~configmap/conf"}},
+		ConfigChange{Config: workloads.Config{Kind: "Secret", Name: "backend"}},
 		ControlPlaneKill{},
 		Drain{},
 		Drain{Nodes: 2},

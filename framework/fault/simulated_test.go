@@ -28,7 +28,8 @@ var onSimulated = map[string]string{
 	// Those of the control plane, which is real.
 	"ControlPlaneKill": works, "EtcdLeaderKill": works, "UpgradeControlPlane": works, "UpgradeWorkers": works,
 	"ComponentAway": needsMachineHere, "ComponentKill": needsMachineHere, "FillNode": needsMachineHere, "KillContainer": needsItsMachine,
-	"Latency": needsMachineHere, "NodePause": needsMachineHere,
+	"ConfigChange": works, // one that is rolled out
+	"Latency":      needsMachineHere, "NodePause": needsMachineHere,
 	"NodePressure": needsMachineHere, "NodeStop": needsMachineHere, "PacketLoss": needsMachineHere, "Partition": needsMachineHere,
 	"Unbalance": needsZones,
 }
@@ -41,6 +42,10 @@ func wantOnSimulated(t *testing.T, f Fault) string {
 		t.Fatalf("fault %s: say in onSimulated what it does on simulated nodes", kind)
 	}
 	switch f := f.(type) {
+	case ConfigChange:
+		if !f.Config.Rolls() {
+			return needsItsMachine
+		}
 	case ComponentAway:
 		if f.Component == Scheduler {
 			return works

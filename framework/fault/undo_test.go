@@ -67,6 +67,11 @@ func TestAnErrorOfTheAPIEndsInAnUndo(t *testing.T) {
 		{BadRollout{Args: badArgs}, "get", "deployments", 1, once, "read deployment ns/backend: the API server is away"},
 		{BadRollout{Args: badArgs}, "list", "pods", 1, once, "list pods of ns/backend: the API server is away"},
 		{BadRollout{Args: badArgs}, "patch", "deployments", 1, once, "change the command line of backend: the API server is away"},
+		{live, "get", "configmaps", 1, once, "read ConfigMap backend: the API server is away"},
+		{live, "list", "pods", 1, once, "list pods of ns/backend: the API server is away"},
+		{live, "patch", "configmaps", 1, once, "change ConfigMap backend: the API server is away"},
+		{secret, "patch", "secrets", 1, once, "change Secret backend: the API server is away"},
+		{secret, "patch", "deployments", 1, once, "roll backend: the API server is away"},
 		{NodeKill{}, "list", "pods", 1, once, "list pods of ns/backend: the API server is away"},
 		{FillNode{}, "list", "pods", 1, once, "list pods of ns/backend: the API server is away"},
 		{FillNode{Worker: 2}, "list", "pods", 2, 2, "list pods on w2: the API server is away"},
@@ -93,6 +98,8 @@ func TestAnErrorOfTheAPIEndsInAnUndo(t *testing.T) {
 		t.Run(s.fault.String()+"/"+s.verb+" "+s.resource, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(6, "w1", "w2", "w3")
+				w.have("ConfigMap")
+				w.have("Secret")
 				w.fail(s.verb, s.resource, s.first, s.last)
 				heal, err := inject(t.Context(), s.fault, w.target())
 				if err == nil || !strings.HasPrefix(err.Error(), s.want) || len(w.seen) != 0 {

@@ -21,6 +21,9 @@ func changes() []change {
 			must(t, second(target.scale(t.Context(), 7)))
 		}},
 		{BadRollout{Args: badArgs}, nil, "its pods are gone", func(_ *testing.T, w *world, _ Target) { w.scaleTo(0, w.badNames, nil) }},
+		{live, nil, "the key is taken out", func(t *testing.T, _ *world, target Target) { must(t, live.set(t.Context(), target, false)) }},
+		{live, nil, "a kubelet takes it back", func(_ *testing.T, w *world, _ Target) { w.late = "3"; time.Sleep(configLook) }},
+		{secret, nil, "the key is taken out", func(t *testing.T, _ *world, target Target) { must(t, secret.set(t.Context(), target, false)) }},
 		{Drain{Nodes: 2}, nil, "one node is uncordoned", uncordon},
 		{TryDrain{For: 20 * time.Second}, guarded, "uncordoned while a budget blocks it", uncordon},
 		{ZoneOutage{}, twoInAZone(false), "one of its machines is started", start},
@@ -78,6 +81,9 @@ func worldFor(t *testing.T, f Fault) (*world, Target) {
 		}
 	}
 	w := newWorld(6, "w1", "w2", "w3")
+	if c, is := f.(ConfigChange); is {
+		w.have(c.Config.Kind)
+	}
 	return w, w.target()
 }
 

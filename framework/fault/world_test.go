@@ -48,22 +48,24 @@ type world struct {
 	patches []string // of the Deployment
 	scales  []int
 
-	mu        sync.Mutex
-	made      int
-	frozen    bool              // controllers do nothing: no disturbance ever shows
-	deaf      bool              // the API server says yes to all that is asked, and changes nothing
-	lag       time.Duration     // so much later do controllers act; until then, what was deleted is going
-	evictable int               // how many evictions the budget still grants
-	kind      string            // of the workload, if it is no Deployment
-	stubborn  bool              // pods are placed on closed nodes, too
-	stale     bool              // endpoints stay as they are
-	shrink    string            // so little processor time does a filler get
-	ofBad     func(*corev1.Pod) // what is said of the pods of a bad version; nil: what is usual
-	unprobed  bool              // what is started is ready
-	starting  bool              // what is made is never started
-	untainted bool              // the node controller sees no pressure
-	evictor   string            // what a kubelet's evictions are ascribed to
-	presses   int               // of kubelets that were restarted under pressure; a pending one is called off by the next
+	mu          sync.Mutex
+	made        int
+	frozen      bool              // controllers do nothing: no disturbance ever shows
+	deaf        bool              // the API server says yes to all that is asked, and changes nothing
+	lag         time.Duration     // so much later do controllers act; until then, what was deleted is going
+	evictable   int               // how many evictions the budget still grants
+	kind        string            // of the workload, if it is no Deployment
+	stubborn    bool              // pods are placed on closed nodes, too
+	stale       bool              // endpoints stay as they are
+	shrink      string            // so little processor time does a filler get
+	ofBad       func(*corev1.Pod) // what is said of the pods of a bad version; nil: what is usual
+	unprobed    bool              // what is started is ready
+	starting    bool              // what is made is never started
+	configFiles bool              // the change of a configuration is where running pods see it
+	late        string            // the UID of a pod that never sees it
+	untainted   bool              // the node controller sees no pressure
+	evictor     string            // what a kubelet's evictions are ascribed to
+	presses     int               // of kubelets that were restarted under pressure; a pending one is called off by the next
 
 	unmeasured bool     // the autoscaler has no metrics
 	unmoved    bool     // autoscalers change nothing
@@ -113,6 +115,8 @@ func newWorld(replicas int, workers ...string) *world {
 	w.client.PrependReactor("get", "deployments", w.scaleOf)
 	w.client.PrependReactor("patch", "deployments", w.rolled)
 	w.client.PrependReactor("patch", "pods", w.resized)
+	w.client.PrependReactor("patch", "configmaps", w.configured)
+	w.client.PrependReactor("patch", "secrets", w.configured)
 	w.client.PrependReactor("create", "horizontalpodautoscalers", w.autoscaled)
 	w.client.PrependReactor("update", "horizontalpodautoscalers", w.autoscaled)
 	w.client.PrependReactor("list", "pods", w.owned)

@@ -12,6 +12,19 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
+// reconfigured is a run in which no pod ended, and the fault's witness saw a change in six pods, or in a network.
+func reconfigured(nodes []string) *ht.Builder {
+	return blocked().EditEvents(func(e *history.Event) {
+		if e.Fault == nil {
+			return
+		}
+		e.Fault.Nodes = nodes
+		if e.Fault.Stage == history.Seen {
+			e.Fault.Hit = 6
+		}
+	})
+}
+
 func TestNoFailedRequests(t *testing.T) {
 	all := invariant.NoFailedRequests{}
 	reused := invariant.NoFailedRequests{Lanes: []history.Lane{history.LaneReused}}
@@ -39,6 +52,12 @@ func TestNoFailedRequests(t *testing.T) {
 			"1 of 12000 requests failed (0 on fresh, 1 on reused), the first at 25s: masked, backend-2 on w2 (inferred)"},
 		{"restarted pods are disruptions", restarted(), all, verdict.Held, 0,
 			"no request failed (0 of 6000 on fresh, 0 of 6000 on reused) through 0 pod terminations, 2 pod restarts and 0 node losses; " +
+				"95 % upper bound 0.05 % if requests are independent" + noneMissed},
+		{"pods that see another configuration", reconfigured(nil), all, verdict.Held, 0,
+			"no request failed (0 of 6000 on fresh, 0 of 6000 on reused) through 0 pod terminations, 0 node losses and 6 pods with a changed configuration; " +
+				"95 % upper bound 0.05 % if requests are independent" + noneMissed},
+		{"the same witness of a network", reconfigured([]string{"w2"}), all, verdict.Held, 0,
+			"no request failed (0 of 6000 on fresh, 0 of 6000 on reused) through 0 pod terminations, 0 node losses and 1 impaired network; " +
 				"95 % upper bound 0.05 % if requests are independent" + noneMissed},
 		{"refused evictions take nothing away", blocked(), all, verdict.Unknown, 0,
 			"no verdict: nothing was disrupted: no fault ended a pod or took a node before its revert began"},

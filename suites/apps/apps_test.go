@@ -57,6 +57,7 @@ var found = []struct {
 		folder: "haproxy-grpc",
 		want: map[string]string{
 			"app/rollout-server": "held", "app/rollout-haproxy": "held", "app/delete-pod-server": "held", "app/delete-pod-haproxy": "held",
+			"app/config-change-haproxy": "held", // HAProxy has its configuration as a folder, and does not read it again
 		},
 	},
 	{folder: "platform", chance: keptConnections, want: map[string]string{"app/rollout": "held", "app/delete-pod": "held"}},

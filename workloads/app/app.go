@@ -69,6 +69,9 @@ type Workload struct {
 	Template corev1.PodTemplateSpec
 	// Stuck is why a change of its template does not replace its pods; empty: it replaces all of them.
 	Stuck string
+	// Config is what a change of its configuration would change; the zero Config: nothing, and Unconfigured says why.
+	Config       workloads.Config
+	Unconfigured string
 }
 
 // Service is a Service of the application.
@@ -119,6 +122,7 @@ func New(manifests []Manifest, fallback string) (App, error) {
 	}
 	for i := range a.Workloads {
 		a.Workloads[i].Services = a.selecting(a.Workloads[i])
+		a.Workloads[i].Config, a.Workloads[i].Unconfigured = a.configOf(a.Workloads[i].Template)
 	}
 	a.elsewhere()
 	return a, nil
@@ -182,6 +186,27 @@ func (a App) selecting(w Workload) (names []string) {
 		}
 	}
 	return names
+}
+
+// configOf is the first of the ConfigMaps and Secrets of a template that may be changed, or why there is none. One that only the cluster has counts
+// as one that may.
+func (a App) configOf(template corev1.PodTemplateSpec) (c workloads.Config, why string) {
+	var fixed []string
+	for _, c := range workloads.ConfigsOf(template) {
+		at := slices.IndexFunc(a.Manifests, func(m Manifest) bool {
+			return m.Object.GetKind() == c.Kind && m.Object.GetName() == c.Name && m.Object.GetNamespace() == a.Namespace
+		})
+		switch {
+		case at >= 0 && a.Manifests[at].Object.Object["immutable"] == true:
+			fixed = append(fixed, c.String())
+		case at >= 0 || !c.Optional:
+			return c, ""
+		}
+	}
+	if len(fixed) > 0 {
+		return c, "its configuration is immutable (" + strings.Join(fixed, ", ") + ")"
+	}
+	return c, "it mounts and reads no ConfigMap and no Secret"
 }
 
 // Domain is the end of all names of Services in the DNS of a test's cluster.

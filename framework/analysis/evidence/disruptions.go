@@ -24,6 +24,7 @@ type Disruptions struct {
 	resizes              int
 	additions            int // new pods, of faults that end none
 	impaired             int // impaired networks: probes of the fault's witness were hit
+	changed              int // pods with a changed file, as the fault's witness counted
 	processes            int // processes of components that were gone, as the fault's witness counted
 	Refusals             int // refused evictions, where they count as evidence
 }
@@ -65,7 +66,11 @@ func (f *Run) Disruptions() (n Disruptions) {
 		if fault.Seen.OK {
 			n.processes += fault.Processes
 		}
-		if fault.Seen.OK && fault.Hit > 0 {
+		switch {
+		case !fault.Seen.OK || fault.Hit == 0:
+		case len(fault.Nodes) == 0: // it is the pods that were looked at
+			n.changed += fault.Hit
+		default:
 			n.impaired++
 		}
 	}
@@ -198,6 +203,9 @@ func (n Disruptions) String() string {
 	if n.impaired > 0 {
 		words = append(words, prose.Count(n.impaired, "impaired network"))
 	}
+	if n.changed > 0 {
+		words = append(words, prose.Count(n.changed, "pod")+" with a changed configuration")
+	}
 	if n.Refusals > 0 {
 		words = append(words, prose.Count(n.Refusals, "refused eviction"))
 	}
@@ -220,6 +228,9 @@ func (n Disruptions) Numbers(v *verdict.Verdict) {
 	}
 	if n.impaired > 0 {
 		v.Measure("impairedNetworks", float64(n.impaired))
+	}
+	if n.changed > 0 {
+		v.Measure("podsWithAChangedConfiguration", float64(n.changed))
 	}
 	if n.Refusals > 0 {
 		v.Measure("refusedEvictions", float64(n.Refusals))
