@@ -57,7 +57,7 @@ func TestTheLastWindowOfLoad(t *testing.T) {
 			"no verdict: fresh was planned at 200 requests a second, but had fewer due in 1 window of 1s, the first from 39s (and 3 more reasons)"},
 		{"unsent at the end", until(40900*ms).Load(history.LaneFresh, ht.Rate, 40*second, 40900*ms).Load(history.LaneReused, ht.Rate, 40*second, 40900*ms).
 			Fail(history.LaneFresh, 40500*ms, 40900*ms, history.Unsent), invariant.NoFailedRequests{}, verdict.Unknown, 0,
-			"no verdict: only 300 of 380 requests due on fresh within 1.9s from 39s were sent (and 1 more reason)"},
+			"no verdict: only 300 of 380 requests due on fresh within 1.9s from 39s were sent (and 2 more reasons)"},
 	})
 }
 

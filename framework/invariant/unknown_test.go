@@ -42,7 +42,7 @@ var instead = map[string]string{
 
 // notSent is what a second without load leads to.
 var notSent = []string{
-	"no request was sent on fresh for 1.005s from 19.995s, so an outage of more than 505ms could go unseen",
+	"no request was sent on fresh for 1.005s from 19.995s, so an outage of more than 255ms could go unseen",
 	"200 of 4900 requests due on fresh since the first fault began were not sent, and at most 1 % may be unsent",
 }
 

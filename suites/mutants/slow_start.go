@@ -13,6 +13,6 @@ var SlowStart = scenario.Mutate(chaos.DeletePods, scenario.Mutation{
 	Name:     "mutants/slow-start",
 	Removed:  "a start that is faster than the promised recovery",
 	CaughtBy: invariant.RecoversWithin{},
-	// The limit is 45 s from the deletion, and no replacement is ready before 55 s.
-	Break: func(s *scenario.Spec) { s.Backend.StartDelay, s.About = 55*time.Second, 125*time.Second },
+	// The limit is 15 s from the deletion, and no replacement is ready before 28 s.
+	Break: func(s *scenario.Spec) { s.Backend.StartDelay, s.About = 28*time.Second, 70*time.Second },
 })

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/prose"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
@@ -17,10 +18,6 @@ const (
 	// Time after a request beyond farApart, and beyond farApartIntervals, counts as unseen.
 	farApart          = 50 * time.Millisecond
 	farApartIntervals = 3
-	// mostBlind is how much longer than until its next request a lane may have sent nothing. It is longer than a pause of the harness
-	// that explains a failure: on two slow cores, on which 0 of 30,056 requests of a rolling update failed, the load worker and the
-	// harness once did not run for 330 ms. The verdict says which outages could have gone unseen.
-	mostBlind = 500 * time.Millisecond
 	// mostUnseen is the largest share of the time that may be unseen in short pieces. In runs that held, beside compilers that used
 	// both cores, it was 3 %.
 	mostUnseen = 0.2
@@ -89,9 +86,10 @@ func (t *Stats) rate(name history.Lane) float64 {
 	return rate
 }
 
-// limit is how long workers that take turns may have sent nothing: until the next request is due, and mostBlind.
+// limit is how long workers that take turns may have sent nothing: until the next request is due, plus the longest pause that does
+// not count as a pause of the harness.
 func (b blindness) limit(workers int) time.Duration {
-	return time.Duration(workers)*b.interval + mostBlind
+	return time.Duration(workers)*b.interval + evidence.Standstill
 }
 
 // apart is how far requests may be apart without unseen time between them.
