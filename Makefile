@@ -111,7 +111,7 @@ apps: build app-images ## Test every application in suites/apps (real; about thr
 
 .PHONY: app-images
 app-images: ## Make the images of the applications in suites/apps from Debian's packages and Go modules (the first time ten minutes: Traefik is large)
-	go run ./suites/apps/build suites/apps/nginx suites/apps/redis suites/apps/flaky suites/apps/sample \
+	go run ./suites/apps/build suites/apps/nginx suites/apps/flaky suites/apps/reported suites/apps/sample \
 	  suites/apps/ingress suites/apps/haproxy-grpc suites/apps/postgres
 
 .PHONY: incident

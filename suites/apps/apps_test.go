@@ -22,15 +22,18 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// found is what is found in each application. A change is a finding, or a bug.
-var found = []struct {
+// application is one that is tested, with what is found in it. A change is a finding, or a bug.
+type application struct {
 	folder string
 	args   []string
 	want   map[string]string // outcomes by scenario
 	// chance are scenarios that may be violated as well, by a few requests: a server that ends closes its kept connections, and now and
 	// then one of them has a request on it, which the client's library sends again.
 	chance []string
-}{
+	says   string // what the text must say, a regular expression
+}
+
+var found = []application{
 	{
 		// Debian's nginx stops at SIGTERM at once, while requests still arrive. A rollout hurts three times; whether one pod hurts depends
 		// on how soon the proxies notice.
@@ -43,10 +46,8 @@ var found = []struct {
 			"app/rollout": "held", "app/drain": "held", "app/delete-pod": "held", "app/scale": "held", "app/node-kill": "held",
 		},
 	},
-	{folder: "overlay", chance: keptConnections, want: map[string]string{"app/rollout": "held", "app/delete-pod": "held"}},
 	// A chart, whose hooks fail unless they run in Helm's order.
 	{folder: "chart", chance: keptConnections, want: map[string]string{"app/rollout": "held", "app/delete-pod": "held"}},
-	{folder: "sample", want: map[string]string{"app/rollout": "held", "app/drain": "held"}},
 	{
 		folder: "ingress", chance: []string{"app/rollout-traefik", "app/delete-pod-traefik"},
 		want: map[string]string{
@@ -61,8 +62,7 @@ var found = []struct {
 		},
 	},
 	{folder: "platform", chance: keptConnections, want: map[string]string{"app/rollout": "held", "app/delete-pod": "held"}},
-	{folder: "postgres", want: map[string]string{"app/delete-pod": "violated"}}, // as with redis
-	{folder: "redis", want: map[string]string{"app/delete-pod": "violated"}},    // nobody else serves meanwhile
+	{folder: "postgres", want: map[string]string{"app/delete-pod": "violated"}}, // no other pod serves meanwhile
 }
 
 // keptConnections are the scenarios in which nginx end: several in a rollout, one in the others.
@@ -193,9 +193,9 @@ func TestAblationTriesWhatTheAuditProposes(t *testing.T) {
 }
 
 func TestApps(t *testing.T) {
-	for _, app := range found {
+	for _, app := range slices.Concat(found, reported) {
 		t.Run(app.folder, func(t *testing.T) {
-			results, _, code := tested(t, append(app.args, filepath.Join(app.folder, "holdfast.yaml"))...)
+			results, printed, code := tested(t, append(app.args, filepath.Join(app.folder, "holdfast.yaml"))...)
 			got, want := map[string]string{}, 0
 			for _, r := range results {
 				got[r.Name] = r.Outcome
@@ -211,6 +211,9 @@ func TestApps(t *testing.T) {
 			}
 			if diff := cmp.Diff(app.want, got); diff != "" {
 				t.Errorf("outcomes (-want +got):\n%s", diff)
+			}
+			if !regexp.MustCompile(app.says).MatchString(printed) {
+				t.Errorf("the text does not say %q", app.says)
 			}
 		})
 	}
