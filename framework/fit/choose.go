@@ -9,9 +9,11 @@ import (
 	"time"
 
 	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/load"
 	"github.com/holdfast-ha/holdfast/framework/prose"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 )
@@ -86,7 +88,7 @@ func Apply(f runfolder.Fit, s scenario.Spec) scenario.Spec {
 			s.Load[i].Rate *= f.Rate
 		}
 		changes = append(changes, fmt.Sprintf("requests are sent at %.3g of the scenario's rate, so that shorter outages are missed (--load-rate changes it)", f.Rate))
-		if longer := min(time.Duration(float64(s.Steady)/f.Rate), longestSteady) - s.Steady; longer > 0 && compares(s) {
+		if longer := min(steady(s.Load), longestSteady) - s.Steady; longer > 0 && compares(s) {
 			s.Steady, s.About = s.Steady+longer, s.About+longer
 			changes = append(changes, fmt.Sprintf("they flow for %s before the first fault (enough answers must come to compare later ones with)", s.Steady.Round(100*time.Millisecond)))
 		}
@@ -110,6 +112,16 @@ func Apply(f runfolder.Fit, s scenario.Spec) scenario.Spec {
 
 // longestSteady bounds how long a slow machine may take until there are enough answers to compare later ones with.
 const longestSteady = 30 * time.Second
+
+// steady is how long requests must flow until each lane has half again as many answers as later ones are compared with.
+func steady(lanes []load.Lane) (longest time.Duration) {
+	for _, l := range lanes {
+		if l.Lane != history.LaneControl {
+			longest = max(longest, time.Duration(1.5*evidence.MinRequests/l.Rate*float64(time.Second)))
+		}
+	}
+	return longest
+}
 
 // compares reports whether a scenario compares how long answers take with how long they took before its first fault. A mutant does if that is
 // what must catch it.
