@@ -99,7 +99,7 @@ func Apply(f runfolder.Fit, s scenario.Spec) scenario.Spec {
 	}
 	was := s.Cluster.Timings()
 	if later := f.NodeMonitorGrace - was.NodeMonitorGrace; later > 0 && s.Cluster.Profile != clusters.Stock {
-		if s.Hold > was.NodeLossNoticed() { // the fault lasts until the loss is noticed
+		if s.Hold > was.NodeMonitorGrace { // the fault lasts until the loss is noticed
 			s.Hold, s.About = s.Hold+later, s.About+later
 		}
 		changes = append(changes, fmt.Sprintf("a node may be silent for %s instead of %s (--timings stock changes it)", f.NodeMonitorGrace, was.NodeMonitorGrace))

@@ -104,6 +104,11 @@ func TestApply(t *testing.T) {
 	if s := Apply(f, stock); s.Hold != stock.Hold || Timings(f, clusters.Stock.Timings()).NodeMonitorGrace != 50*time.Second {
 		t.Errorf("stock timings have changed: %+v", s)
 	}
+	brief := kill()
+	brief.Hold = 10 * time.Second // as mutants/node-ports-without-health-checks: its requests fail at once, but the node must be lost
+	if s := Apply(f, brief); s.Hold != 22*time.Second {
+		t.Errorf("a fault until just after the grace period lasts %s", s.Hold)
+	}
 	short := kill()
 	short.Hold = 5 * time.Second // it is over before a loss is noticed
 	if s := Apply(f, short); s.Hold != short.Hold {
