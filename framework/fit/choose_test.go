@@ -24,12 +24,12 @@ func TestChoose(t *testing.T) {
 		grace                time.Duration
 	}{
 		"calm":                             {1.2, 3000, time.Second, 0, 1, 0, 0},
-		"just enough":                      {0.4, 800, 8 * time.Second, 0, 1, 0, 0},
-		"pods start slowly":                {0.4, 800, 9 * time.Second, 0, 1, 0, patient},
-		"half":                             {0.39, 3000, time.Second, 0, 0.5, 1, patient},
+		"just enough":                      {0.6, 800, 8 * time.Second, 0, 1, 0, 0},
+		"pods start slowly":                {0.6, 800, 9 * time.Second, 0, 1, 0, patient},
+		"half":                             {0.59, 3000, time.Second, 0, 0.5, 1, patient},
 		"its system calls are slow":        {1.5, 500, time.Second, 0, 0.5, 1, patient},
-		"a quarter":                        {0.1, 150, 30 * time.Second, 0, 0.25, 1, patient},
-		"no processor is left":             {0.09, 3000, time.Second, 0, 0, 0, 0},
+		"a quarter":                        {0.26, 150, 30 * time.Second, 0, 0.25, 1, patient},
+		"no processor is left":             {0.21, 3000, time.Second, 0, 0, 0, 0},
 		"hardly any answer":                {1.5, 149, time.Second, 0, 0, 0, 0},
 		"no pod starts":                    {1.5, 3000, 31 * time.Second, 0, 0, 0, 0},
 		"nothing was measured to be left":  {0, 0, 0, 0, 0, 0, 0},
@@ -54,7 +54,7 @@ func TestChoose(t *testing.T) {
 
 func TestTooSlowSaysWhatWouldDo(t *testing.T) {
 	err := &TooSlowError{runfolder.Fit{Processors: 0.042, Requests: 31.4, PodStart: 12345 * time.Millisecond}}
-	for _, want := range []string{"at least 0.1 of a processor, 150 small requests a second", "gives the nodes 0.042 of a processor and 31 requests", "starts in 12.3s", "larger quota", "--load-rate 0.25"} {
+	for _, want := range []string{"at least 0.26 of a processor, 150 small requests a second", "gives the nodes 0.042 of a processor and 31 requests", "starts in 12.3s", "larger quota", "--load-rate 0.25"} {
 		if !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%q is not in %q", want, err)
 		}

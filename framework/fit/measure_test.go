@@ -71,7 +71,7 @@ func TestOf(t *testing.T) {
 		}
 		return []byte("12 kube-controller-manager --node-monitor-grace-period=" + grace.String()), nil
 	})
-	slow := runfolder.Fit{Cluster: "demo", Processors: 0.2, Requests: 400, PodStart: time.Second}
+	slow := runfolder.Fit{Cluster: "demo", Processors: 0.4, Requests: 600, PodStart: time.Second}
 	calm := runfolder.Fit{Cluster: "demo", Processors: 1, Requests: 4000, PodStart: time.Second}
 	var notes shown
 	if f, err := Of(t.Context(), c, measured(slow, nil), true, &notes); err != nil || f.NodeMonitorGrace != 0 || grace == patient {
