@@ -1,6 +1,7 @@
 package deploy
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,7 +13,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/cli-utils/pkg/kstatus/status"
 
 	"github.com/holdfast-ha/holdfast/framework/poll"
@@ -77,34 +77,25 @@ func (d *Deployment) look(ctx context.Context, m app.Manifest) (state, error) {
 	if err != nil {
 		return s, err
 	}
-	pods, err := d.podsOf(ctx, o)
-	if err != nil {
-		return s, err
-	}
-	return d.follow(ctx, o, s.why, s, pods)
+	return d.follow(ctx, o, s)
 }
 
-// follow adds to how far an object has come what Kubernetes says of it besides. The state is final if it never becomes ready.
-func (d *Deployment) follow(ctx context.Context, o *unstructured.Unstructured, progress string, s state, pods []corev1.Pod) (state, error) {
+// follow adds to the state of an object what Kubernetes says of it besides. The state is final if it never becomes ready.
+func (d *Deployment) follow(ctx context.Context, o *unstructured.Unstructured, s state) (state, error) {
+	name := fmt.Sprintf("%s %s/%s", o.GetKind(), o.GetNamespace(), o.GetName())
 	if s.ready {
-		d.pace.see(keyOf(o.GetKind(), o.GetNamespace(), o.GetName()), allReady, Hindrance{})
+		d.pace.see(name, allReady, Hindrance{})
 		return s, nil
 	}
-	h, err := d.hindrance(ctx, o, pods)
+	h, last, err := d.hindrance(ctx, o)
 	if err != nil {
 		return s, err
 	}
 	if h.Why == "" && s.failed {
 		h.Why = s.why
 	}
-	s.final = d.pace.see(keyOf(o.GetKind(), o.GetNamespace(), o.GetName()), progress, h) || s.final
-	words := h.String()
-	if words == "" {
-		if words, err = d.awaited(ctx, o.GetNamespace(), pods); err != nil {
-			return s, err
-		}
-	}
-	if s.why = progress; words != "" && words != progress {
+	s.final = d.pace.see(name, s.why, h) || s.final
+	if words := cmp.Or(h.String(), last); words != "" && words != s.why {
 		s.why += ": " + words
 	}
 	if s.final && h.Container != "" {
@@ -113,25 +104,15 @@ func (d *Deployment) follow(ctx context.Context, o *unstructured.Unstructured, p
 	return s, nil
 }
 
-// Follow takes in how far a tested workload has come, in words, and returns what Kubernetes says of it besides. hopeless says that it never becomes
-// ready.
-func (d *Deployment) Follow(ctx context.Context, w app.Workload, progress string, ready bool, pods []corev1.Pod) (saw string, hopeless bool, err error) {
-	if ready {
-		d.pace.see(keyOf(w.Kind, d.App.Namespace, w.Name), allReady, Hindrance{})
-		return progress, false, nil
+// Look is what Kubernetes says of a tested workload. hopeless says that it never becomes ready.
+func (d *Deployment) Look(ctx context.Context, w app.Workload) (said string, hopeless bool, err error) {
+	for _, m := range d.App.Manifests {
+		if d.tested(m) && m.Object.GetKind() == w.Kind && m.Object.GetName() == w.Name {
+			s, err := d.look(ctx, m)
+			return s.why, s.final, err
+		}
 	}
-	kind := schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: strings.ToLower(w.Kind) + "s"}
-	o, err := d.Dynamic.Resource(kind).Namespace(d.App.Namespace).Get(ctx, w.Name, metav1.GetOptions{})
-	if err != nil {
-		return progress, false, fmt.Errorf("look at %s %s: %w", w.Kind, w.Name, err)
-	}
-	s, err := stateOf(o)
-	if err != nil {
-		return progress, false, err
-	}
-	s.ready = false
-	s, err = d.follow(ctx, o, progress, s, pods)
-	return s.why, s.final, err
+	return "", false, nil
 }
 
 // stateOf is the state of an object. kstatus knows most kinds; a Job is ready for it while it runs, and a claim must have its volume, which

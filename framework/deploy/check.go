@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -40,21 +39,16 @@ func Refused(err error) error {
 	return nil
 }
 
-// Checker asks API servers whether they would accept applications. Each is asked once for the same objects.
+// Checker asks API servers whether they would accept applications. The same objects are asked about once.
 type Checker struct {
-	mu       sync.Mutex
-	accepted map[string]*app.App // by the API server's address
+	host     string
+	accepted *app.App
 }
 
 // Of is the check of an application; nil: of none. Its error is a *RefusedError.
 func (c *Checker) Of(a *app.App) clusters.Check {
 	return func(ctx context.Context, config *rest.Config) error {
-		if a == nil {
-			return nil
-		}
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		if last := c.accepted[config.Host]; last != nil && reflect.DeepEqual(last.All(), a.All()) {
+		if a == nil || c.accepted != nil && c.host == config.Host && reflect.DeepEqual(c.accepted.All(), a.All()) {
 			return nil
 		}
 		config = rest.CopyConfig(config)
@@ -65,7 +59,7 @@ func (c *Checker) Of(a *app.App) clusters.Check {
 		}
 		whole, err := d.Check(ctx)
 		if whole && err == nil {
-			c.accepted = map[string]*app.App{config.Host: a}
+			c.host, c.accepted = config.Host, a
 		}
 		return err
 	}
@@ -82,7 +76,8 @@ const checkLimit = 20 * time.Second
 func (d *Deployment) Check(ctx context.Context) (whole bool, err error) {
 	d.dry = []string{metav1.DryRunAll}
 	left, refused := d.questions(ctx), &RefusedError{}
-	looks := 0
+	isAPI := func(m app.Manifest) bool { return m.Object.GetKind() == "APIService" }
+	mayCome, looks := slices.ContainsFunc(d.App.All(), isAPI), 0 // a kind that nobody knows
 	err = poll.Until(ctx, "the API server to check the manifests", checkLimit, func(ctx context.Context) (bool, string, error) {
 		var later []question
 		var unanswered error
@@ -93,7 +88,7 @@ func (d *Deployment) Check(ctx context.Context) (whole bool, err error) {
 				err = d.send(ctx, client, own, q.Manifest)
 			}
 			switch noKind := meta.IsNoMatchError(err); {
-			case err == nil || noKind && q.kindMayCome:
+			case err == nil || noKind && (mayCome || d.mayDefine(q.Manifest)):
 			case noKind && looks == 0 || !noKind && again(err) || apierrors.IsNotFound(err):
 				later, unanswered = append(later, q), err
 			case noKind || forGood(err, q.mayChange):
@@ -117,40 +112,29 @@ func (d *Deployment) Check(ctx context.Context) (whole bool, err error) {
 // question is an object that the API server is asked about.
 type question struct {
 	app.Manifest
-	kindMayCome bool // the kind may still be defined
-	mayChange   bool // by a webhook or a policy, before the API server validates it
+	mayChange bool // by a webhook or a policy, before the API server validates it
 }
 
-// questions are all objects of kinds that the application does not define, in the order of their creation. All that have a namespace are in one
-// that every cluster has, and in which nothing is that they could be mistaken for: their own does not exist yet.
+// questions are all objects of kinds that the application does not define. All that have a namespace are in one that every cluster has, and in
+// which nothing is that they could be mistaken for: their own does not exist yet.
 func (d *Deployment) questions(ctx context.Context) (all []question) {
-	isAPI := func(m app.Manifest) bool { return m.Object.GetKind() == "APIService" }
+	mutates := func(m app.Manifest) bool { return strings.HasPrefix(m.Object.GetKind(), "Mutating") }
 	changed := d.changes(ctx)
 	for _, s := range d.App.Stages() {
-		kinds, objects := split(s.Objects)
-		groups := [][]app.Manifest{kinds}
-		for _, h := range s.PreInstall {
-			groups = append(groups, []app.Manifest{h.Manifest})
-		}
-		groups = append(groups, objects)
-		for _, h := range s.PostInstall {
-			groups = append(groups, []app.Manifest{h.Manifest})
-		}
-		for _, group := range groups {
-			for _, m := range group {
-				if d.App.Defines(m.Object.GroupVersionKind().GroupKind()) {
-					continue
-				}
-				q := question{m, d.mayDefine(m) || slices.ContainsFunc(d.App.All(), isAPI), changed}
-				q.Object = *m.Object.DeepCopy()
-				if m.Object.GetNamespace() != metav1.NamespaceSystem {
-					q.Object.SetNamespace(corev1.NamespaceNodeLease)
-				}
-				all = append(all, q)
-				changed = changed || strings.HasPrefix(m.Object.GetKind(), "Mutating")
+		changed = changed || slices.ContainsFunc(s.PreInstall, func(h app.Hook) bool { return runs(h.Manifest) })
+		for i, m := range s.All() {
+			if d.App.Defines(m.Object.GroupVersionKind().GroupKind()) {
+				continue
 			}
-			changed = changed || slices.ContainsFunc(group, runs)
+			q := question{m, changed || i >= len(s.Objects)} // a hook comes when others run
+			q.Object = *m.Object.DeepCopy()
+			if m.Object.GetNamespace() != metav1.NamespaceSystem {
+				q.Object.SetNamespace(corev1.NamespaceNodeLease)
+			}
+			all = append(all, q)
+			changed = changed || mutates(m)
 		}
+		changed = changed || slices.ContainsFunc(s.Objects, runs)
 	}
 	return all
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -38,7 +39,7 @@ type Deployment struct {
 	dry     []string       // metav1.DryRunAll: nothing is stored
 	beside  []app.Manifest // what has pods and becomes ready while hooks run
 	pace    pace
-	kept    notebook
+	read    sync.Map // of pages, by namespace
 }
 
 // New is an application on the cluster of a configuration.

@@ -39,9 +39,14 @@ func (h Hindrance) String() string {
 	return fmt.Sprintf("pod %s: %s", h.Pod, h.Why)
 }
 
+// gone reports whether a pod has ended, or is about to.
+func gone(p corev1.Pod) bool {
+	return p.DeletionTimestamp != nil || p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed
+}
+
 // HindranceOf is what keeps a pod from becoming ready. One that has ended or is going does not become ready.
 func HindranceOf(p corev1.Pod) Hindrance {
-	if p.DeletionTimestamp != nil || p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed {
+	if gone(p) {
 		return Hindrance{}
 	}
 	for _, c := range p.Status.Conditions {
@@ -71,119 +76,66 @@ func HindranceOf(p corev1.Pod) Hindrance {
 	return Hindrance{}
 }
 
-// hindrance is what keeps an object from becoming ready: what does not pass first.
-func (d *Deployment) hindrance(ctx context.Context, o *unstructured.Unstructured, pods []corev1.Pod) (h Hindrance, err error) {
+// hindrance is what keeps an object from becoming ready, what does not pass first. Without one, last is the last thing that Kubernetes has warned of
+// about its pods, or an init container that has not ended.
+func (d *Deployment) hindrance(ctx context.Context, o *unstructured.Unstructured) (h Hindrance, last string, err error) {
+	pods, err := d.podsOf(ctx, o)
+	if err != nil {
+		return h, "", err
+	}
+	unready, starts := map[string]bool{}, false
 	for _, p := range pods {
-		if one := HindranceOf(p); one.Why != "" && (h.Why == "" || one.how == lasting) {
+		unready[p.Name] = !slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue })
+		one := HindranceOf(p)
+		starts = starts || unready[p.Name] && one.Why == "" && !gone(p)
+		if one.Why != "" && (h.Why == "" || h.how != lasting && one.how == lasting) {
 			h = one
 		}
-		if h.Why != "" && h.how == lasting {
-			return h, nil
-		}
-	}
-	if h.Container != "" {
-		probe, err := d.killedBy(ctx, o.GetNamespace(), h)
-		h.Why += probe
-		return h, err
-	}
-	why, err := d.notCreated(ctx, o, len(pods))
-	if why != "" {
-		h = Hindrance{Why: "no further pod is created: " + why, how: refused}
-	}
-	return h, err
-}
-
-// killedBy is the probe for which the kubelet has killed a container, with what it said; empty: there is none.
-func (d *Deployment) killedBy(ctx context.Context, namespace string, h Hindrance) (probe string, err error) {
-	notes, err := d.notes(ctx, namespace)
-	killed := false
-	for _, e := range notes {
-		if e.InvolvedObject.Kind != "Pod" || e.InvolvedObject.Name != h.Pod || !strings.HasSuffix(e.InvolvedObject.FieldPath, "{"+h.Container+"}") {
-			continue
-		}
-		switch {
-		case e.Reason == "Killing" && (strings.Contains(e.Message, "failed liveness probe") || strings.Contains(e.Message, "failed startup probe")):
-			killed = true
-		case e.Reason == "Unhealthy" && !strings.HasPrefix(e.Message, "Readiness"):
-			probe = ", and killed: " + strings.TrimSpace(e.Message)
-		}
-	}
-	if !killed {
-		return "", err
-	}
-	return probe, err
-}
-
-// notCreated is why a controller creates no further pod; empty: it lacks none, or nothing keeps it from that. A Deployment and a ReplicaSet
-// have a condition for it. Of the others, the last event that says so must be newer than the last one that says the opposite.
-func (d *Deployment) notCreated(ctx context.Context, o *unstructured.Unstructured, pods int) (why string, err error) {
-	if c := condition(o, "ReplicaFailure"); c.is == "True" {
-		return c.said, nil
-	}
-	if !lacksPods(o, pods) {
-		return "", nil
-	}
-	notes, err := d.notes(ctx, o.GetNamespace())
-	var refused, created corev1.Event
-	for _, e := range notes {
-		switch {
-		case e.InvolvedObject.Kind != o.GetKind() || e.InvolvedObject.Name != o.GetName():
-		case e.Reason == "FailedCreate":
-			refused = e
-		case e.Reason == "SuccessfulCreate":
-			created = e
-		}
-	}
-	if refused.Name == "" || !happened(refused).After(happened(created)) {
-		return "", err
-	}
-	return refused.Reason + ": " + refused.Message, err
-}
-
-// lacksPods reports whether the controller of an object has created fewer pods than it should.
-func lacksPods(o *unstructured.Unstructured, pods int) bool {
-	number := func(otherwise int64, path ...string) int64 {
-		if n, has, err := unstructured.NestedInt64(o.Object, path...); has && err == nil {
-			return n
-		}
-		return otherwise
-	}
-	switch o.GroupVersionKind().GroupKind().String() {
-	case "StatefulSet.apps":
-		return int64(pods) < number(1, "spec", "replicas")
-	case "DaemonSet.apps":
-		return number(0, "status", "currentNumberScheduled") < number(0, "status", "desiredNumberScheduled")
-	case "Job.batch":
-		return number(0, "status", "active") == 0
-	}
-	return false
-}
-
-// awaited is what is known of pods that are not ready and that nothing hinders: the last thing that Kubernetes warns of, or else an init container
-// that has not ended; empty: nothing.
-func (d *Deployment) awaited(ctx context.Context, namespace string, pods []corev1.Pod) (text string, err error) {
-	unready := map[string]bool{}
-	for _, p := range pods {
-		if slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
-			return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
-		}) {
-			continue
-		}
-		unready[p.Name] = true
 		for _, c := range p.Status.InitContainerStatuses {
-			if c.State.Running != nil && !slices.ContainsFunc(p.Spec.InitContainers, func(of corev1.Container) bool { return of.Name == c.Name && of.RestartPolicy != nil }) {
-				text = fmt.Sprintf("pod %s: init container %s has not ended", p.Name, c.Name)
+			if c.State.Running != nil && !c.Ready {
+				last = fmt.Sprintf("pod %s: init container %s has not ended", p.Name, c.Name)
 			}
 		}
 	}
-	if len(unready) == 0 {
-		return "", nil
+	if h.Why != "" && h.how == lasting {
+		return h, "", nil
 	}
-	notes, err := d.notes(ctx, namespace)
+	notes, err := d.notes(ctx, o.GetNamespace())
+	var refusal, creation corev1.Event
+	var killed, probe string
 	for _, e := range notes {
-		if e.Type == corev1.EventTypeWarning && e.InvolvedObject.Kind == "Pod" && unready[e.InvolvedObject.Name] {
-			text = fmt.Sprintf("pod %s: %s: %s", e.InvolvedObject.Name, e.Reason, strings.TrimSpace(e.Message))
+		about := e.InvolvedObject
+		switch own := about.Kind == o.GetKind() && about.Name == o.GetName() && hasPods(o); {
+		case own && e.Reason == "FailedCreate":
+			refusal = e
+		case own && e.Reason == "SuccessfulCreate":
+			creation = e
+		case about.Kind != "Pod" || !unready[about.Name]:
+			continue
+		case e.Type == corev1.EventTypeWarning:
+			last = fmt.Sprintf("pod %s: %s: %s", about.Name, e.Reason, strings.TrimSpace(e.Message))
+		}
+		switch of := about.Name == h.Pod && strings.HasSuffix(about.FieldPath, "{"+h.Container+"}"); {
+		case of && e.Reason == "Unhealthy" && !strings.HasPrefix(e.Message, "Readiness"):
+			probe = strings.TrimSpace(e.Message)
+		case of && e.Reason == "Killing" && strings.Contains(e.Message, " probe"): // failed liveness probe, failed startup probe
+			killed = ", and killed: "
 		}
 	}
-	return text, err
+	if h.Container != "" {
+		if killed != "" && probe != "" {
+			h.Why += killed + probe
+		}
+		return h, "", err
+	}
+	failure := condition(o, "ReplicaFailure") // of a Deployment and a ReplicaSet
+	if failure.is != "True" && happened(refusal).After(happened(creation)) {
+		failure = said{"True", refusal.Reason + ": " + refusal.Message}
+	}
+	if active, _, _ := unstructured.NestedInt64(o.Object, "status", "active"); failure.is != "True" {
+		return h, last, err
+	} else if last = "no further pod is created: " + failure.said; starts || active > 0 { // whose pods may make room, or be what refuses
+		return h, last, err
+	}
+	return Hindrance{Why: last, how: refused}, last, err
 }

@@ -79,18 +79,14 @@ func (d *Deployment) ends(ctx context.Context, h app.Hook) error {
 			failed = errors.New(s.why + d.lastWords(ctx, o))
 			return true, "", nil
 		}
-		pods, err := d.podsOf(ctx, o)
-		if err != nil {
-			return false, s.why, err
-		}
-		h, err := d.hindrance(ctx, o, pods)
+		h, _, err := d.hindrance(ctx, o)
 		if err == nil && h.how != lasting { // what hinders it may pass when the application is ready
 			err = d.lookAt(ctx, d.beside)
 		}
 		if err != nil {
 			return false, s.why, err
 		}
-		s, err = d.follow(ctx, o, s.why, s, pods)
+		s, err = d.follow(ctx, o, s)
 		if s.final {
 			failed = errors.New(s.why)
 		}

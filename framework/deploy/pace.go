@@ -25,9 +25,6 @@ type begun struct {
 // allReady is what is seen of an object that is ready.
 const allReady = "ready"
 
-// keyOf names an object among all.
-func keyOf(kind, namespace, name string) string { return kind + " " + namespace + "/" + name }
-
 // see takes in how far an object has come, and reports whether it never becomes ready: what does not pass has lasted for a while, no pod is created
 // while everything stands still, or a container has ended once more although nothing has become ready since it was started.
 func (p *pace) see(object, saw string, h Hindrance) (hopeless bool) {

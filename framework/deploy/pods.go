@@ -10,6 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/kubernetes"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
 // lines is how many lines of a container an error has.
@@ -27,7 +29,12 @@ func lastLines(ctx context.Context, client kubernetes.Interface, namespace, pod,
 	return strings.TrimSpace(string(text))
 }
 
-// podsOf are the pods of an object: itself, or those that its selector selects.
+// hasPods reports whether an object is of a kind whose controller, which is Kubernetes' own, creates pods.
+func hasPods(o *unstructured.Unstructured) bool {
+	return slices.Contains([]string{"apps", "batch"}, o.GroupVersionKind().Group)
+}
+
+// podsOf are the pods of an object: itself, or those that its selector selects and that are not of another one.
 func (d *Deployment) podsOf(ctx context.Context, o *unstructured.Unstructured) ([]corev1.Pod, error) {
 	pods := d.Client.CoreV1().Pods(o.GetNamespace())
 	if o.GroupVersionKind().GroupKind().String() == "Pod" {
@@ -37,7 +44,7 @@ func (d *Deployment) podsOf(ctx context.Context, o *unstructured.Unstructured) (
 		}
 		return []corev1.Pod{*p}, nil
 	}
-	if !slices.Contains([]string{"apps", "batch"}, o.GroupVersionKind().Group) { // a selector means something else elsewhere
+	if !hasPods(o) { // a selector means something else elsewhere
 		return nil, nil
 	}
 	match, _, _ := unstructured.NestedStringMap(o.Object, "spec", "selector", "matchLabels")
@@ -48,5 +55,8 @@ func (d *Deployment) podsOf(ctx context.Context, o *unstructured.Unstructured) (
 	if err != nil {
 		return nil, err
 	}
-	return list.Items, nil
+	return slices.DeleteFunc(list.Items, func(p corev1.Pod) bool {
+		by := metav1.GetControllerOfNoCopy(&p)
+		return by != nil && history.OwnerOf(by.Kind, by.Name).Top(p.Labels) != history.OwnerOf(o.GetKind(), o.GetName())
+	}), nil
 }

@@ -79,6 +79,9 @@ func (c *cluster) pod(t *testing.T, name string, restarts int32, waiting, ready 
 			ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "other", Labels: map[string]string{"app": name, "job": name}},
 			Status:     corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{status}},
 		}
+		if ready {
+			p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
+		}
 		pods := corev1.SchemeGroupVersion.WithResource("pods")
 		if c.client.Tracker().Update(pods, p, "other") != nil {
 			if err := c.client.Tracker().Create(pods, p, "other"); err != nil {
@@ -165,6 +168,18 @@ func TestWaitsEndWhenTheyAreHopeless(t *testing.T) {
 					2 * time.Second: c.note(t, time.Second, "Job", "work", "SuccessfulCreate", "Created pod"), // within the second that an Event counts
 					4 * time.Minute: jobs(c, "work", complete),
 				}
+			}, "", 241 * time.Second,
+		},
+		"a Job whose active pod makes room": {
+			work, func(t *testing.T, c *cluster) stages {
+				return stages{
+					0: jobs(c, "work", active), time.Second: c.note(t, time.Second, "Job", "work", "FailedCreate", "exceeded quota"), 4 * time.Minute: jobs(c, "work", complete),
+				}
+			}, "", 241 * time.Second,
+		},
+		"a Deployment whose first pod starts": {
+			api, func(t *testing.T, c *cluster) stages {
+				return stages{0: c.pod(t, "api", 0, false, false), time.Second: deployment(c, "api", refusedPods), 4 * time.Minute: deployment(c, "api", available)}
 			}, "", 241 * time.Second,
 		},
 		"a StatefulSet that is refused": {
@@ -271,35 +286,39 @@ func TestWhatIsAwaitedSaysWhatKubernetesWarnsOf(t *testing.T) {
 	})
 }
 
-// What is said of a tested workload is the same: its progress, and why it is hopeless. A deadline for progress that has passed is enough.
-func TestFollow(t *testing.T) {
+// The same is said of a tested workload. A deadline for progress that has passed is enough, pods of others do not matter, and what waits for a
+// container that runs once more is not hopeless when the others have become ready.
+func TestLookAtATestedWorkload(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(nil)
 		d, _ := c.deployment(t, "", "")
 		d.App.Namespace = "other"
-		o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": map[string]any{"name": "web", "namespace": "other"}}}
-		if err := c.Tracker().Create(schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}, o, "other"); err != nil {
+		d.App.Manifests[0].Object.SetNamespace("other")
+		if err := c.Tracker().Create(schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}, d.App.Manifests[0].Object.DeepCopy(), "other"); err != nil {
 			t.Fatal(err)
 		}
-		w := app.Workload{Controller: workloads.Controller{Name: "web", Kind: workloads.Deployment}}
+		stray := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "stray", Namespace: "other", Labels: map[string]string{"app": "web"}, OwnerReferences: []metav1.OwnerReference{{Kind: "Job", Name: "web", Controller: new(true)}}}}
+		stray.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Message: "no node"}}
+		if err := c.client.Tracker().Add(stray); err != nil {
+			t.Fatal(err)
+		}
 		look := func(after time.Duration, status string, wantHopeless bool, want string) {
 			t.Helper()
 			c.becomes(t, "apps/v1", "Deployment", "web", status)()
 			time.Sleep(after)
-			if saw, hopeless, err := d.Follow(t.Context(), w, "1 of 2 pods ready", false, nil); err != nil || hopeless != wantHopeless || saw != want {
-				t.Errorf("%q, %t, %v; want %q, %t", saw, hopeless, err, want, wantHopeless)
+			w := app.Workload{Controller: workloads.Controller{Name: "web", Kind: workloads.Deployment}}
+			if said, hopeless, err := d.Look(t.Context(), w); err != nil || hopeless != wantHopeless || said != want {
+				t.Errorf("%q, %t, %v; want %q, %t", said, hopeless, err, want, wantHopeless)
 			}
 		}
 		const overdue = "{conditions: [{type: Progressing, status: 'False', reason: ProgressDeadlineExceeded, message: it took too long}]}"
-		look(0, "{}", false, "1 of 2 pods ready")
-		look(time.Second, overdue, false, "1 of 2 pods ready: Progress deadline exceeded")
-		look(time.Second, refusedPods, false, "1 of 2 pods ready: no further pod is created: "+noPods)
-		look(61*time.Second, refusedPods, true, "1 of 2 pods ready: no further pod is created: "+noPods)
-		look(time.Second, "{}", false, "1 of 2 pods ready")
-		look(time.Second, overdue, false, "1 of 2 pods ready: Progress deadline exceeded")
-		look(deploy.StuckAfter+time.Second, overdue, true, "1 of 2 pods ready: Progress deadline exceeded")
-		if _, hopeless, err := d.Follow(t.Context(), w, "2 of 2 pods ready", true, nil); hopeless || err != nil {
-			t.Errorf("ready: %t, %v", hopeless, err)
-		}
+		look(0, "{}", false, "Replicas: 0/1")
+		look(time.Second, overdue, false, "Progress deadline exceeded")
+		look(time.Second, refusedPods, false, "Updated: 0/1: no further pod is created: "+noPods)
+		look(61*time.Second, refusedPods, true, "Updated: 0/1: no further pod is created: "+noPods)
+		look(time.Second, "{}", false, "Replicas: 0/1")
+		look(time.Second, overdue, false, "Progress deadline exceeded")
+		look(deploy.StuckAfter+time.Second, overdue, true, "Progress deadline exceeded")
+		look(time.Second, available, false, "Deployment is available. Replicas: 1")
 	})
 }

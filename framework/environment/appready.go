@@ -40,17 +40,23 @@ func (env *Environment) appReady(ctx context.Context) error {
 				stuck = fmt.Errorf("DaemonSet %s is scheduled to no node: give its pods a nodeSelector, an affinity and tolerations that a worker fulfils", w.Name)
 				return true, "", nil
 			}
-			pods := slices.DeleteFunc(slices.Clone(list.Items), func(p corev1.Pod) bool { return !of.Owns(&p) })
-			ready := len(pods) - len(slices.DeleteFunc(slices.Clone(pods), isReady))
-			saw, hopeless, err := env.deployed.Follow(ctx, w, fmt.Sprintf("%d of %d pods ready", ready, want), ready >= want, pods)
+			ready := 0
+			for _, p := range list.Items {
+				if of.Owns(&p) && isReady(p) {
+					ready++
+				}
+			}
+			said, hopeless, err := env.deployed.Look(ctx, w)
+			saw := fmt.Sprintf("%s %s: %d of %d pods ready: %s", w.Kind, w.Name, ready, want, said)
 			switch {
 			case err != nil:
 				return false, "", err
+			case ready >= want:
 			case hopeless:
-				stuck = fmt.Errorf("%s %s does not become ready: %s", w.Kind, w.Name, saw)
+				stuck = fmt.Errorf("the application does not become ready: %s", saw)
 				return true, "", nil
-			case ready < want:
-				waiting = append(waiting, fmt.Sprintf("%s %s: %s", w.Kind, w.Name, saw))
+			default:
+				waiting = append(waiting, saw)
 			}
 		}
 		return len(waiting) == 0, strings.Join(waiting, "; "), nil

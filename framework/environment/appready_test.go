@@ -8,6 +8,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	dynamicfake "k8s.io/client-go/dynamic/fake"
 	"k8s.io/client-go/kubernetes/fake"
@@ -61,10 +62,14 @@ func TestADaemonSetIsReadyOnAllItsNodes(t *testing.T) {
 	}
 }
 
+type resettable struct{ meta.RESTMapper }
+
+func (resettable) Reset() {}
+
 // A tested workload whose pods Kubernetes does not create ends the wait, with Kubernetes' reason. Pods of another owner with the same labels are none
 // of its own, and one that gets its pods in time ends it well.
 func TestAWorkloadWithoutPodsEndsTheWait(t *testing.T) {
-	for want, gets := range map[string]bool{"": true, "Deployment web does not become ready: 0 of 1 pods ready: no further pod is created: FailedCreate: exceeded quota: few": false} {
+	for want, gets := range map[string]bool{"": true, "the application does not become ready: Deployment web: 0 of 1 pods ready: Replicas: 0/1: no further pod is created: FailedCreate: exceeded quota: few": false} {
 		synctest.Test(t, func(t *testing.T) {
 			env, _, _ := newEnvironment(t, quiet().WithDefaults())
 			env.Spec.App = &app.App{Namespace: env.namespace, Workloads: []app.Workload{{Controller: workloads.Controller{Name: "web", Kind: workloads.Deployment}, Replicas: 1}}}
@@ -80,7 +85,13 @@ func TestAWorkloadWithoutPodsEndsTheWait(t *testing.T) {
 			}
 			client := fake.NewClientset(pod("stray", "Job", "web"))
 			env.client = client
-			env.deployed = &deploy.Deployment{App: env.Spec.App, Client: client, Dynamic: dynamicfake.NewSimpleDynamicClient(scheme.Scheme, refused)}
+			var err error
+			if env.Spec.App.Manifests, err = app.Decode(strings.NewReader("apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web, namespace: "+env.namespace+"}\n"), "web.yaml"); err != nil {
+				t.Fatal(err)
+			}
+			mapper := meta.NewDefaultRESTMapper(nil)
+			mapper.Add(appsv1.SchemeGroupVersion.WithKind("Deployment"), meta.RESTScopeNamespace)
+			env.deployed = &deploy.Deployment{App: env.Spec.App, Client: client, Dynamic: dynamicfake.NewSimpleDynamicClient(scheme.Scheme, refused), Mapper: resettable{mapper}}
 			if gets {
 				go func() {
 					time.Sleep(50 * time.Second)
