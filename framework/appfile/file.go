@@ -70,6 +70,7 @@ type Probe struct {
 	TLS     *TLS              `yaml:"tls"`     // how the certificate of an https or wss URL is verified; with grpc: the server is asked over TLS; {} trusts the usual certificate authorities
 	Behind  []string          `yaml:"behind"`  // Services to which the pods of that Service, a proxy, send requests on
 	Rate    float64           `yaml:"rate"`    // in requests a second on each lane; default: 50, or less where many lanes share 400
+	Idle    *Idle             `yaml:"idle"`    // how long a kept connection is idle between two requests, give or take a tenth, such as 5s, so that a server's keep-alive time-out of that length is met; at most 1m, and not for HTTP/2; default: as short as the rate has it
 	Lanes   []string          `yaml:"lanes"`   // which connections are used: a new one for each request (fresh, h2c-fresh, h2-fresh, tcp, ws), or kept ones (reused, h2c, h2, tcp-kept, ws-kept); fresh and reused speak HTTP/1.1, h2c and h2c-fresh HTTP/2 without TLS, h2 and h2-fresh HTTP/2 over TLS; default: both of the protocol, for http and https URLs HTTP/1.1
 
 	Subprotocols []string `yaml:"subprotocols"` // with a ws or wss URL: what the server is offered, of which it must choose one
@@ -177,6 +178,9 @@ func (f File) ProbesOf() (all []apptest.Probe, err error) {
 			made.Name = p.Name
 		}
 		made.Rate, made.Behind = p.Rate, p.Behind
+		if p.Idle != nil {
+			made.Idle = p.Idle.Duration
+		}
 		if err := p.secrets(&made); err != nil {
 			return nil, err
 		}

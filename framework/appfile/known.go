@@ -117,6 +117,8 @@ func wanted(t reflect.Type) string {
 		return wantedFailed
 	case t == reflect.TypeFor[Span]():
 		return wantedSpan
+	case t == reflect.TypeFor[Idle]():
+		return wantedIdle
 	case t == reflect.TypeFor[ByProbe]():
 		return "names of probes, each with what is promised of it"
 	case t == reflect.TypeFor[Header]():

@@ -7,6 +7,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/holdfast-ha/holdfast/framework/apptest"
+	"github.com/holdfast-ha/holdfast/framework/load"
 	"github.com/holdfast-ha/holdfast/framework/load/request"
 	"github.com/holdfast-ha/holdfast/workloads/expect"
 )
@@ -23,6 +24,20 @@ type Expect struct {
 type JSON struct {
 	Path   string  `yaml:"path"`   // where the value is, as 'kubectl get -o jsonpath' has it, such as {.items[0].id}
 	Equals *string `yaml:"equals"` // the value, as 'kubectl get -o jsonpath' prints it; default: any
+}
+
+// Idle is a duration that is longer than nothing and at most load.MaxIdle.
+type Idle struct{ time.Duration }
+
+// wantedIdle says what the value is.
+const wantedIdle = "a duration such as 5s, above 0s and at most 1m"
+
+// UnmarshalYAML reads a duration.
+func (i *Idle) UnmarshalYAML(n *yaml.Node) (err error) {
+	if i.Duration, err = time.ParseDuration(n.Value); err != nil || i.Duration <= 0 || i.Duration > load.MaxIdle {
+		return fmt.Errorf("line %d, column %d: idle %q: want %s", n.Line, n.Column, n.Value, wantedIdle)
+	}
+	return nil
 }
 
 // Header is a header of a request: a text, or where the text is.

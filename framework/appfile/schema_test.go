@@ -52,7 +52,7 @@ func (s schemas) of(t reflect.Type, path string) object {
 		return object{"type": "array", "items": fault(true)}
 	case t == reflect.TypeFor[appfile.Failed]():
 		return object{"anyOf": []object{{"type": "integer", "minimum": 0}, {"type": "string", "pattern": `^[0-9]{1,2}(\.[0-9]+)?%$`}}}
-	case t == reflect.TypeFor[appfile.Span]():
+	case t == reflect.TypeFor[appfile.Span](), t == reflect.TypeFor[appfile.Idle]():
 		return s.of(reflect.TypeFor[time.Duration](), path)
 	case t == reflect.TypeFor[appfile.ByProbe]():
 		return object{"type": "object", "additionalProperties": s.of(t.Elem(), path+".*")}

@@ -1,6 +1,7 @@
 package apptest
 
 import (
+	"cmp"
 	"fmt"
 	"net"
 	"net/url"
@@ -175,7 +176,7 @@ func (t Test) load() []load.Lane {
 func (t Test) idle() (longest time.Duration) {
 	for _, l := range t.load() {
 		if l.Lane != history.LaneControl {
-			longest = max(longest, l.Idle())
+			longest = max(longest, l.IdleFor())
 		}
 	}
 	return longest
@@ -188,9 +189,14 @@ func (t Test) Notes(w app.Workload) (notes []string) {
 	}
 	if idle := t.idle(); idle > 0 {
 		notes = append(notes, fmt.Sprintf("No kept connection is idle for longer than %s, at the scenario's rate from one load worker: longer keep-alive time-outs of servers "+
-			"are not met. A lower rate of a probe meets them.", idle.Round(10*time.Millisecond)))
+			"are not met. Idle of a probe meets them.", idle.Round(10*time.Millisecond)))
 	}
 	for _, p := range t.Probes {
+		if rate := cmp.Or(p.Rate, t.rate()); p.slowest(t.rate()) < rate {
+			notes = append(notes, fmt.Sprintf("The kept connections of probe %s send %.3g requests a second, and not %.3g, because %d connections at most are idle for %s: "+
+				"an outage shorter than %s may be missed on them.", p.Name, p.slowest(t.rate()), rate, mostIdle, p.Idle,
+				time.Duration(float64(time.Second)/p.slowest(t.rate())).Round(time.Millisecond)))
+		}
 		if trust := p.Request.TLS; trust != nil && trust.Unverified {
 			notes = append(notes, fmt.Sprintf("The certificate that probe %s is shown is not verified: a wrong one is not noticed.", p.Name))
 		}

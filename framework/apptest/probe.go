@@ -41,6 +41,31 @@ type Probe struct {
 	Expect  expect.Answer // the zero value: status 200
 	Rate    float64       // in requests a second on each lane; 0: DefaultRate, or less where many lanes share totalRate
 	Lanes   []history.Lane
+	// Idle is how long each kept connection is idle between two requests; 0: as short as the rate has it. Where that takes more than mostIdle
+	// connections, the rate is lower.
+	Idle time.Duration `json:",omitempty"` // so that what an application without it is certified for stays the same
+}
+
+// mostIdle is how many idle connections a lane has at most: servers with a process for each connection have hardly more for all clients.
+const mostIdle = 128
+
+// paced are the rate of one of the probe's lanes and how long its connections are idle. Usual is the rate of probes that say none.
+func (p Probe) paced(lane history.Lane, usual float64) (rate float64, idle time.Duration) {
+	rate = cmp.Or(p.Rate, usual)
+	if kind, _ := load.KindOf(lane); p.Idle > 0 && kind.Idles() {
+		return min(rate, mostIdle/p.Idle.Seconds()), p.Idle
+	}
+	return rate, 0
+}
+
+// slowest is the lowest rate of the probe's lanes.
+func (p Probe) slowest(usual float64) float64 {
+	lowest := cmp.Or(p.Rate, usual)
+	for _, lane := range p.kinds() {
+		rate, _ := p.paced(lane, usual)
+		lowest = min(lowest, rate)
+	}
+	return lowest
 }
 
 // lanesOf are the lanes that a probe can have. It has the first two, or the only one, unless it says so.
@@ -141,8 +166,13 @@ func (p Probe) Check(namespace string) error {
 	if err := p.Request.Validate(); err != nil {
 		return fmt.Errorf("probe %s: %w", p.Name, err)
 	}
-	if p.Rate < 0 {
+	switch {
+	case p.Rate < 0:
 		return errors.New("probe " + p.Name + ": its rate is negative")
+	case p.Idle < 0 || p.Idle > load.MaxIdle:
+		return fmt.Errorf("probe %s: idle %s: want a duration above 0s and at most %s", p.Name, p.Idle, load.MaxIdle)
+	case p.Idle > 0 && !slices.ContainsFunc(p.kinds(), func(l history.Lane) bool { k, _ := load.KindOf(l); return k.Idles() }):
+		return fmt.Errorf("probe %s: idle: lanes %q have no connections that are idle: they are new for each request, or HTTP/2, where they are pinged", p.Name, p.kinds())
 	}
 	return nil
 }
@@ -172,8 +202,9 @@ const lateFor = 2 * time.Second
 // only where there are several probes.
 func Lanes(probes []Probe, usual float64) (all []load.Lane) {
 	for _, p := range probes {
-		for _, name := range p.LaneNames(len(probes)) {
-			all = append(all, load.Lane{Lane: name, Target: p.URL, Rate: cmp.Or(p.Rate, usual), Expect: p.expected(), Request: p.Request, Timeouts: p.timeouts()})
+		for i, name := range p.LaneNames(len(probes)) {
+			rate, idle := p.paced(p.kinds()[i], usual)
+			all = append(all, load.Lane{Lane: name, Target: p.URL, Rate: rate, Idle: idle, Expect: p.expected(), Request: p.Request, Timeouts: p.timeouts()})
 		}
 	}
 	return append(all, load.Lane{Lane: history.LaneControl, Rate: controlRate})

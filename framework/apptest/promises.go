@@ -200,7 +200,7 @@ const comparedWithin = 20 * time.Second
 // measured is how long it takes until there are enough answers on each of a probe's lanes to compare others with, with some to spare. Usual is the
 // rate of probes that say none.
 func measured(p Probe, usual float64) time.Duration {
-	seconds := math.Ceil(1.2 * evidence.MinRequests / cmp.Or(p.Rate, usual))
+	seconds := math.Ceil(1.2 * evidence.MinRequests / p.slowest(usual))
 	enough := time.Duration(seconds) * time.Second
 	if p.Expect.Within >= load.DefaultTimeouts.Response { // the answers themselves take so long
 		enough += p.Expect.Within

@@ -38,6 +38,18 @@ var cluster = clusters.Spec{Zones: []string{"a", "b", "c"}, WorkersPerZone: 1}
 // steady is long enough to see that the application serves before anything is disturbed: rows are collected in segments of two seconds.
 const steady = 6 * time.Second
 
+// recovered is long enough to see that it serves again.
+const recovered = 5 * time.Second
+
+// idling is how long a scenario must last before and after its fault so that each idle connection is used twice and once.
+func (t Test) idling() (before, after time.Duration) {
+	var longest time.Duration
+	for _, p := range t.Probes {
+		longest = max(longest, p.Idle)
+	}
+	return 5 * longest / 2, 3 * longest / 2
+}
+
 // Scenarios are the scenarios of the test: each fault for each workload that it is done to, in the order of the workloads. Untested are the
 // workloads that nothing is done to.
 func (t Test) Scenarios() (all []scenario.Spec, untested []Untested, err error) {
@@ -227,7 +239,9 @@ func (t Test) clients(w app.Workload) string {
 
 // under is a scenario with the application, whose faults are in one workload.
 func (t Test) under(s scenario.Spec, w app.Workload) (scenario.Spec, error) {
-	s.Cluster, s.App, s.Tested, s.Steady = cluster, &t.App, w.Name, max(s.Steady, steady)
+	before, after := t.idling()
+	s.About += max(0, before-max(s.Steady, steady)) + max(0, after-recovered)
+	s.Cluster, s.App, s.Tested, s.Steady, s.Recovered = cluster, &t.App, w.Name, max(s.Steady, steady, before), max(recovered, after)
 	s.Load, s.Aside = t.load(), len(t.probed()[w.Name]) == 0
 	s.Fronts, s.Notes = t.fronts(t.Probes), slices.Concat(s.Notes, t.Notes(w), t.App.Notes, t.Findings().Notes())
 	spec := s.WithDefaults()

@@ -81,8 +81,17 @@ func (h *halt) stop(at history.Offset) {
 // moment is when lanes end.
 func (h *halt) moment() history.Offset { return history.Offset(h.at.Load()) }
 
-// turn is which of a worker's connections sends hit k: each of them gets its turn, however many workers share the plan.
-func (l *lane) turn(k uint64) uint64 { return l.share.Nth(k) }
+// turn is which of a worker's connections sends hit k: each of them gets its turn, however many workers share the plan. Where they are to be idle,
+// every second round takes each tenth of them backwards: else all would be idle for exactly as long, and a server's time-out be met by all or by none.
+func (l *lane) turn(k uint64) uint64 {
+	n, all := l.share.Nth(k), uint64(l.Connections)
+	if l.Idle == 0 || n/all%2 == 0 {
+		return n
+	}
+	i, tenth := n%all, max(1, all/10)
+	first := i / tenth * tenth
+	return n - i + first + min(first+tenth, all) - 1 - i
+}
 
 // due returns when hit k is to be sent. A pacer that is asked at elapsed time zero returns its schedule, whatever the delay
 // so far.

@@ -68,6 +68,9 @@ const (
 	protocolSocket = "WebSocket"
 )
 
+// Idles reports whether the lane keeps connections on which nothing is said between two requests. HTTP/2's are pinged.
+func (k LaneKind) Idles() bool { return k.Server == nil && k.Connections != PerRequest && !k.HTTP2() }
+
 // schemes are those of the lane's targets.
 func (k LaneKind) schemes() []string {
 	switch {

@@ -34,6 +34,8 @@ const (
 	// below the 20,000 open files that a container gets.
 	MinInFlight = 64
 	MaxInFlight = 8192
+	// MaxIdle bounds how long a lane may leave its connections idle. Its clients themselves close those that are idle for 90 s.
+	MaxIdle = time.Minute
 )
 
 // DefaultTimeouts are common time-outs of clients inside a cluster: an answer that comes later is of no use to them.
@@ -73,6 +75,9 @@ type Lane struct {
 	// multiplexed or held. If they are pooled, a slow answer opens more, see MaxConnections. A lane with a connection per
 	// request ignores it.
 	Connections int `json:"connections,omitempty"`
+	// Idle is how long each connection is idle between two requests, give or take a tenth, so that a server's time-out of that length is met from both
+	// sides: Connections are as many as that takes, however many workers share the Rate. 0: as the number of Connections has it.
+	Idle time.Duration `json:"idle,omitempty"`
 	// MaxConnections bounds the connections of a lane that pools them, those being opened included; it must be at least
 	// Connections. A request waits for a connection if all are busy. It counts as sent when its wait begins, its latency and
 	// time-outs include the wait, and InFlight bounds how many wait. If it waits in vain its outcome is TimeoutConnect. 0: no
@@ -139,6 +144,12 @@ func (l Lane) validate(share history.Share) error {
 		return fmt.Errorf("max connections: want one of lanes %q", LaneNames(Pooled))
 	case l.MaxConnections > 0 && l.MaxConnections < cmp.Or(l.Connections, DefaultConnections):
 		return fmt.Errorf("max connections %d is less than %d connections", l.MaxConnections, cmp.Or(l.Connections, DefaultConnections))
+	case l.Idle < 0 || l.Idle > MaxIdle:
+		return fmt.Errorf("idle %s is not between 0 and %s", l.Idle, MaxIdle)
+	case l.Idle > 0 && !kind.Idles():
+		return errors.New("idle: it keeps no connections, or pings them")
+	case l.Idle > 0 && (l.Connections > 0 || l.idling(share) > MaxInFlight):
+		return fmt.Errorf("idle %s takes %d connections of a worker: the most are %d, and their number is not chosen otherwise", l.Idle, l.idling(share), MaxInFlight)
 	case l.InFlight < 0 || l.InFlight > MaxInFlight:
 		return fmt.Errorf("in flight %d is not between 0 and %d", l.InFlight, MaxInFlight)
 	case t.Connect < 0 || t.Response < 0 || t.Request < 0:
@@ -214,8 +225,13 @@ func (p Plan) withDefaults(control string) Plan {
 	return p
 }
 
-// Idle is how long a connection that the lane keeps is idle between two requests, if one worker sends them all; 0: it keeps none.
-func (l Lane) Idle() time.Duration {
+// idling is how many connections of a worker are idle for as long as the lane has them.
+func (l Lane) idling(share history.Share) int {
+	return max(1, int(math.Ceil(share.Of(l.Rate)*l.Idle.Seconds())))
+}
+
+// IdleFor is how long a connection that the lane keeps is idle between two requests, if one worker sends them all; 0: it keeps none.
+func (l Lane) IdleFor() time.Duration {
 	if kind, _ := KindOf(l.Lane); kind.Connections == PerRequest {
 		return 0
 	}
@@ -225,6 +241,9 @@ func (l Lane) Idle() time.Duration {
 func (l Lane) withDefaults(control string, share history.Share) Lane {
 	if l.Target == "" {
 		l.Target = control
+	}
+	if l.Idle > 0 {
+		setDefault(&l.Connections, l.idling(share))
 	}
 	if kind, _ := KindOf(l.Lane); kind.Connections == Multiplexed || kind.Connections == Held {
 		setDefault(&l.Connections, DefaultHeld)

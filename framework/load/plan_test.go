@@ -43,6 +43,16 @@ func TestPlanValidate(t *testing.T) {
 		{"at the most, on websocket", func(p *Plan) { p.Lanes[0].Lane, p.Lanes[0].MaxConnections = "websocket", 100 }, `max connections: want one of lanes ["reused" "control"]`},
 		{"negatively many at the most", func(p *Plan) { p.Lanes[0].MaxConnections = -1 }, "max connections -1 is not between 0 and 8192"},
 		{"too many at the most", func(p *Plan) { p.Lanes[0].MaxConnections = MaxInFlight + 1 }, "max connections 8193 is not between"},
+		{"idle", func(p *Plan) { p.Lanes[0].Lane, p.Lanes[0].Idle = history.LaneReused, MaxIdle }, ""},
+		{"idle on fresh", func(p *Plan) { p.Lanes[0].Idle = time.Second }, "idle: it keeps no connections, or pings them"},
+		{"idle on h2c", func(p *Plan) { p.Lanes[0].Lane, p.Lanes[0].Idle = LaneH2C, time.Second }, "idle: it keeps no connections, or pings them"},
+		{"idle for too long", func(p *Plan) { p.Lanes[0].Idle = MaxIdle + 1 }, "idle 1m0.000000001s is not between 0 and 1m0s"},
+		{"idle, and a number of connections", func(p *Plan) {
+			p.Lanes[0].Lane, p.Lanes[0].Idle, p.Lanes[0].Connections = history.LaneReused, time.Second, 3
+		}, "and their number is not chosen otherwise"},
+		{"too many idle connections", func(p *Plan) {
+			p.Lanes[0].Lane, p.Lanes[0].Idle, p.Lanes[0].Rate = history.LaneReused, time.Minute, 200
+		}, "idle 1m0s takes 12000 connections of a worker: the most are 8192"},
 		{"too many in flight", func(p *Plan) { p.Lanes[0].InFlight = MaxInFlight + 1 }, "in flight 8193"},
 		{"negative time-out", func(p *Plan) { p.Lanes[0].Timeouts.Connect = -1 }, "is negative"},
 		{"another workload's answer", func(p *Plan) { p.Lanes[0].Expect.Status = []int{204} }, ""},

@@ -152,3 +152,31 @@ func TestEachConnectionOfAWorkerGetsItsTurn(t *testing.T) {
 		}
 	}
 }
+
+// Connections that are to be idle are all idle for about as long, however many workers there are, and not all for exactly as long. Each worker has as many
+// as that takes.
+func TestConnectionsAreIdle(t *testing.T) {
+	for _, workers := range []int{1, 2, 3} {
+		for _, rate := range []float64{0.3, 10, 25.6, 50} {
+			share := history.Share{Index: workers - 1, Workers: workers}
+			of := Lane{Lane: history.LaneReused, Target: "http://a/", Rate: rate, Idle: 5 * time.Second}.withDefaults("", share)
+			l := &lane{Lane: of, share: share}
+			last, shortest, longest := map[uint64]float64{}, 1e9, 0.0
+			for n := range uint64(10 * of.Connections) {
+				at := float64(share.Hit(n)) / rate
+				c := l.turn(share.Hit(n)) % uint64(of.Connections)
+				if was, used := last[c]; used {
+					shortest, longest = min(shortest, at-was), max(longest, at-was)
+				}
+				last[c] = at
+			}
+			between := float64(workers) / rate // two requests of a worker
+			if len(last) != of.Connections || shortest < 4.5-between || longest > 5.5+between {
+				t.Errorf("%d workers at %v: %d of %d connections are idle for %.3f to %.3f s", workers, rate, len(last), of.Connections, shortest, longest)
+			}
+			if of.Connections >= 20 && (shortest > 5 || longest < 5) || of.Connections >= 100 && longest-shortest < 0.5 {
+				t.Errorf("%d workers at %v: all are idle for %.3f to %.3f s", workers, rate, shortest, longest)
+			}
+		}
+	}
+}
