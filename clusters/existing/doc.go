@@ -1,4 +1,5 @@
-// Package existing is a cluster that holdfast did not make, reached by a kubeconfig: who is asked as whom, what the cluster can do, and its nodes.
+// Package existing reaches a cluster that holdfast did not make, by a kubeconfig: who is asked as whom, what the user may do, and what is known
+// of the cluster.
 //
 // It creates nothing, and does nothing to a node. A client of ReadOnly can do nothing but read, whatever it is told. Which cluster is meant is
 // said by kubectl's own flags.

@@ -12,6 +12,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+
+	"github.com/holdfast-ha/holdfast/clusters"
 )
 
 // Fact is something that was found out about a cluster.
@@ -160,17 +162,23 @@ func (s *survey) versions() Fact {
 	return f
 }
 
+// controlPlaneLabels mark the nodes of the control plane, where a cluster has some.
+//
+// Source: https://kubernetes.io/docs/reference/labels-annotations-taints/#node-role-kubernetes-io-control-plane
+var controlPlaneLabels = []string{"node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"}
+
 func (s *survey) zones() Fact {
 	if s.noNodes != "" {
 		return Fact{Name: FactZones, Why: s.noNodes}
 	}
 	count, without := map[string]int{}, 0
 	for i := range s.nodes {
-		n := nodeOf(&s.nodes[i])
-		switch {
-		case n.zone != "":
-			count[n.zone]++
-		case n.role == "worker":
+		labels := s.nodes[i].Labels
+		isOne := func(label string) bool { _, is := labels[label]; return is }
+		switch zone := labels[clusters.LabelZone]; {
+		case zone != "":
+			count[zone]++
+		case !slices.ContainsFunc(controlPlaneLabels, isOne):
 			without++
 		}
 	}

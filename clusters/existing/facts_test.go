@@ -125,41 +125,6 @@ func TestFactsOfAnAPIServerThatFails(t *testing.T) {
 	}
 }
 
-func TestOpen(t *testing.T) {
-	c, err := openWith(t.Context(), "staging", cloud())
-	if err != nil {
-		t.Fatal(err)
-	}
-	var nodes []string
-	for _, n := range c.Nodes() {
-		nodes = append(nodes, n.Name()+" "+string(n.Role())+" "+n.Zone())
-	}
-	if diff := cmp.Diff([]string{"cp control-plane ", "w1 worker a", "w2 worker b", "w3 worker b", "w4 worker "}, nodes); diff != "" {
-		t.Errorf("nodes (-want +got):\n%s", diff)
-	}
-	want := clusters.Spec{Kubernetes: "v1.37.0", ControlPlanes: 1, Zones: []string{"a", "b"}, WorkersPerZone: 2, Profile: clusters.Stock}
-	if diff := cmp.Diff(want, c.Spec()); diff != "" {
-		t.Errorf("spec (-want +got):\n%s", diff)
-	}
-}
-
-// Nothing can be done to a node, and nobody is told that it was done.
-func TestNodesAreNotOurs(t *testing.T) {
-	ctx, n := t.Context(), nodeOf(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "w1"}})
-	_, state := n.State(ctx)
-	_, silent := n.Silent(ctx)
-	_, exec := n.Exec(ctx, "reboot")
-	c := &Cluster{name: "prod"}
-	for what, err := range map[string]error{
-		"kill": n.Kill(ctx), "stop": n.Stop(ctx), "start": n.Start(ctx), "pause": n.Pause(ctx), "resume": n.Resume(ctx), "state": state, "silent": silent,
-		"exec": exec, "feed": n.Feed(ctx, strings.NewReader(""), "sh"), "delete": c.Delete(ctx), "load": c.LoadImage(ctx, clusters.Image{}),
-	} {
-		if !errors.Is(err, ErrNotSupported) {
-			t.Errorf("%s: %v", what, err)
-		}
-	}
-}
-
 func TestMissing(t *testing.T) {
 	c := fake.NewClientset()
 	c.PrependReactor("create", "selfsubjectaccessreviews", func(a k8stesting.Action) (bool, runtime.Object, error) {

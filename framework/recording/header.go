@@ -18,7 +18,7 @@ func (s *Session) header(ctx context.Context) (history.Header, error) {
 		RunID: o.Run.ID, Scenario: o.Run.Scenario, Claim: o.Run.Claim, Seed: o.Run.Seed, Holdfast: o.Run.Holdfast, Base: time.Now(),
 		Samples: history.SamplesOfNoise, Facts: s.Survey.facts(), Notes: s.notes(),
 		Cluster: history.ClusterInfo{
-			Name: s.Cluster.Name(), Kubernetes: s.Survey.Identity.Kubernetes, Provider: "existing", Profile: string(clusters.Stock),
+			Name: o.Access.Name(), Kubernetes: s.Survey.Identity.Kubernetes, Provider: "existing", Profile: string(clusters.Stock),
 			Timings: history.Timings(clusters.Stock.Timings()),
 		},
 		Recorded: &history.Recorded{Command: o.Command, For: o.For, Namespaces: o.Namespaces, Load: o.From, NotWatched: s.Survey.NotWatched},

@@ -99,8 +99,10 @@ func connect(ctx context.Context, o Options, survey Survey) (*Session, error) {
 	if s.client, err = kubernetes.NewForConfig(s.config); err != nil {
 		return nil, err
 	}
-	s.Cluster, err = existing.Open(ctx, o.Access.Name(), s.config)
-	return s, err
+	if _, err = s.client.Discovery().ServerVersion(); err != nil { // the answer shows the clock of the API server, which the header tells
+		return nil, fmt.Errorf("open cluster %s: %w", o.Access.Name(), err)
+	}
+	return s, nil
 }
 
 func (s *Session) dir() string {

@@ -3,6 +3,7 @@ package recording
 import (
 	"context"
 	"errors"
+	"net/http"
 	"path"
 	"slices"
 	"strings"
@@ -18,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/holdfast-ha/holdfast/clusters/existing"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/history/stages"
@@ -132,6 +134,35 @@ func TestALimitedUserRecordsWhatItMayRead(t *testing.T) {
 			if !strings.Contains(strings.Join(h.Notes, "\n"), want) {
 				t.Errorf("notes lack %q:\n%s", want, strings.Join(h.Notes, "\n"))
 			}
+		}
+	})
+}
+
+// early is an API server whose clock is an hour ahead.
+type early struct{ next http.RoundTripper }
+
+func (e early) RoundTrip(r *http.Request) (*http.Response, error) {
+	answer, err := e.next.RoundTrip(r)
+	if err == nil {
+		answer.Header = http.Header{"Content-Type": answer.Header["Content-Type"], "Date": {time.Now().Add(time.Hour).UTC().Format(http.TimeFormat)}}
+	}
+	return answer, err
+}
+
+// The header, which is written before anything is watched, tells of a clock of the API server that is another.
+func TestTheRecordTellsOfTheServersClock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStaging(t)
+		o, _ := s.options(t)
+		config := s.Config()
+		config.Wrap(func(next http.RoundTripper) http.RoundTripper { return early{next} })
+		o.Access = existing.Of("staging", "shop", config)
+		if _, err := Record(t.Context(), o, Wait(time.Second)); err != nil {
+			t.Fatal(err)
+		}
+		if h := recorded(t, o).Header; h.Cluster.Name != "staging" || !strings.Contains(strings.Join(h.Notes, "\n"), "The clock of the API server is 1h0m") &&
+			!strings.Contains(strings.Join(h.Notes, "\n"), "The clock of the API server is 59m5") {
+			t.Errorf("cluster %q, notes %q", h.Cluster.Name, h.Notes)
 		}
 	})
 }

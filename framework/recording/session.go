@@ -11,7 +11,6 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
-	"github.com/holdfast-ha/holdfast/clusters/existing"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/load"
 	"github.com/holdfast-ha/holdfast/framework/load/collect"
@@ -22,8 +21,6 @@ import (
 
 // Session is a recording that is under way, for the body that runs meanwhile.
 type Session struct {
-	// Cluster is the cluster, whose Config can only read.
-	Cluster *existing.Cluster
 	// Survey is what was found out beforehand.
 	Survey Survey
 
@@ -41,9 +38,6 @@ type Session struct {
 	ending  []func(context.Context) error // what ends with the recording
 	steps   int
 }
-
-// Record takes the events of what the body does.
-func (s *Session) Record() *history.Writer { return s.board.Writer }
 
 // Client can only read.
 func (s *Session) Client() kubernetes.Interface { return s.client }
@@ -69,21 +63,6 @@ func (s *Session) Step(step history.Step, do func() error) (err error) {
 		err = errors.Join(err, s.board.Append(history.Event{T: s.board.Now(), Step: &step}))
 	}()
 	return do()
-}
-
-// Answered are the pods that have just answered on each lane, as far as answers tell; nothing without load.
-func (s *Session) Answered(ctx context.Context) (map[history.Lane][]string, error) {
-	all := make(map[history.Lane][]string)
-	for _, l := range s.load {
-		some, err := l.session.Answered(ctx)
-		if err != nil {
-			return nil, err
-		}
-		for lane, pods := range some {
-			all[lane] = append(all[lane], pods...)
-		}
-	}
-	return all, nil
 }
 
 // ErrUnhealthy means that requests failed before anything was done: then nothing that is done would show anything.

@@ -95,14 +95,6 @@ func (c *Cluster) Kubectl(ctx context.Context) (path string, err error) {
 // ControlPlane is the name of the control plane's container, and of its node.
 func (c *Cluster) ControlPlane() string { return c.fullName() + "-control-plane" }
 
-// Worker is the name of a worker's container, and of its node, counted from 1.
-func (c *Cluster) Worker(n int) string {
-	if n == 1 {
-		return c.fullName() + "-worker"
-	}
-	return fmt.Sprintf("%s-worker%d", c.fullName(), n)
-}
-
 // Engine runs a command of the container engine, for what a test does to a node: kill, pause, exec.
 func (c *Cluster) Engine(ctx context.Context, args ...string) ([]byte, error) {
 	return c.engine.Output(ctx, args...)

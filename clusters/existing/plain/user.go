@@ -13,7 +13,6 @@ import (
 	"path/filepath"
 	"time"
 
-	authenticationv1 "k8s.io/api/authentication/v1"
 	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -36,38 +35,6 @@ func (c *Cluster) User(ctx context.Context, name string) (kubeconfig string, err
 		return "", fmt.Errorf("make user %s: %w", name, err)
 	}
 	return c.writeKubeconfig(name, &clientcmdapi.AuthInfo{ClientKeyData: key, ClientCertificateData: certificate})
-}
-
-// Token makes a ServiceAccount in a namespace, which may be new, and a kubeconfig with a token that expires: after ten minutes at the earliest.
-func (c *Cluster) Token(ctx context.Context, namespace, name string, expires time.Duration) (kubeconfig string, err error) {
-	client, err := kubernetes.NewForConfig(c.config)
-	if err != nil {
-		return "", err
-	}
-	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: name}}
-	if _, err := client.CoreV1().ServiceAccounts(namespace).Create(ctx, account, metav1.CreateOptions{}); err != nil {
-		return "", fmt.Errorf("make ServiceAccount %s: %w", name, err)
-	}
-	token, err := c.NewToken(ctx, namespace, name, expires)
-	if err != nil {
-		return "", err
-	}
-	return c.writeKubeconfig(name, &clientcmdapi.AuthInfo{Token: token})
-}
-
-// NewToken is another token of a ServiceAccount.
-func (c *Cluster) NewToken(ctx context.Context, namespace, name string, expires time.Duration) (string, error) {
-	client, err := kubernetes.NewForConfig(c.config)
-	if err != nil {
-		return "", err
-	}
-	seconds := int64(expires / time.Second)
-	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &seconds}}
-	made, err := client.CoreV1().ServiceAccounts(namespace).CreateToken(ctx, name, request, metav1.CreateOptions{})
-	if err != nil {
-		return "", fmt.Errorf("make a token of ServiceAccount %s: %w", name, err)
-	}
-	return made.Status.Token, nil
 }
 
 func (c *Cluster) writeKubeconfig(name string, user *clientcmdapi.AuthInfo) (path string, err error) {

@@ -44,15 +44,6 @@ func List(ctx context.Context, e Engine) ([]Summary, error) {
 	return all, nil
 }
 
-// Names are the names of the clusters that List returns.
-func Names(ctx context.Context, e Engine) (names []string, err error) {
-	all, err := List(ctx, e)
-	for _, summary := range all {
-		names = append(names, summary.Name)
-	}
-	return names, err
-}
-
 type stocktaking struct {
 	e        Engine
 	clusters map[string]*Summary
