@@ -19,9 +19,20 @@ type Plan struct {
 	Kubernetes string // "v1.37.1"
 	// Existing says that the cluster is there already, and may have more than holdfast creates: kinds, classes, drivers.
 	Existing bool
-	// Asked are the Services to which requests are sent, as NAMESPACE/NAME: true at their cluster IP, false at another address that leads to them.
-	Asked map[string]bool
+	// Asked are the Services to which requests are sent, as NAMESPACE/NAME, and how.
+	Asked map[string]Way
 }
+
+// Way is how a Service is asked, or several ways.
+type Way int
+
+// The ways.
+const (
+	AtEntry     Way = 1 << iota // through the address of a front, or by the DNS of a headless Service
+	AtClusterIP                 // as pods ask it
+	AtNodePorts                 // as clients outside of the cluster do
+	AtBalancer                  // at the address of a load balancer
+)
 
 // PlanOf is the plan of a cluster on this machine. Each of its nodes is a container that reports the machine's CPUs and memory as its own.
 func PlanOf(spec clusters.Spec) Plan {

@@ -56,6 +56,9 @@ type Chart struct {
 	Release string   `yaml:"release"` // default: the chart's name
 }
 
+// FromOutside is the only value of Probe.From.
+const FromOutside = "outside"
+
 // Probe is a request that is sent again and again, and the answer that is good.
 type Probe struct {
 	Name    string            `yaml:"name"`    // stands in reports; default: the name of the Service
@@ -69,6 +72,7 @@ type Probe struct {
 	Expect  Expect            `yaml:"expect"`  // the good answer
 	TLS     *TLS              `yaml:"tls"`     // how the certificate of an https or wss URL is verified; with grpc: the server is asked over TLS; {} trusts the usual certificate authorities
 	Behind  []string          `yaml:"behind"`  // Services to which the pods of that Service, a proxy, send requests on
+	From    string            `yaml:"from"`    // outside: as clients outside of the cluster ask a Service of type NodePort, at its node port of each worker in turn, or of type LoadBalancer, at the address of its load balancer, or with the number of a node port in the URL at the nodes; default: as pods do
 	Rate    float64           `yaml:"rate"`    // in requests a second on each lane; default: 50, or less where many lanes share 400
 	Idle    *Idle             `yaml:"idle"`    // how long a kept connection is idle between two requests, give or take a tenth, such as 5s, so that a server's keep-alive time-out of that length is met; at most 1m, and not for HTTP/2; default: as short as the rate has it
 	Lanes   []string          `yaml:"lanes"`   // which connections are used: a new one for each request (fresh, h2c-fresh, h2-fresh, tcp, ws), or kept ones (reused, h2c, h2, tcp-kept, ws-kept); fresh and reused speak HTTP/1.1, h2c and h2c-fresh HTTP/2 without TLS, h2 and h2-fresh HTTP/2 over TLS; default: both of the protocol, for http and https URLs HTTP/1.1
@@ -177,7 +181,10 @@ func (f File) ProbesOf() (all []apptest.Probe, err error) {
 		if p.Name != "" {
 			made.Name = p.Name
 		}
-		made.Rate, made.Behind = p.Rate, p.Behind
+		if p.From != "" && p.From != FromOutside {
+			return nil, fmt.Errorf("probe %s: from: %q: want %s, or leave it out", made.Name, p.From, FromOutside)
+		}
+		made.Rate, made.Behind, made.Outside = p.Rate, p.Behind, p.From != ""
 		if p.Idle != nil {
 			made.Idle = p.Idle.Duration
 		}

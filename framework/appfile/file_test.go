@@ -46,6 +46,19 @@ func write(t *testing.T, text string) string {
 	return file
 }
 
+func TestFromOutside(t *testing.T) {
+	for from, want := range map[string]string{"outside": "", "inside": `probe web: from: "inside": want outside, or leave it out`} {
+		f, err := appfile.Read(write(t, "apiVersion: holdfast.dev/v1alpha1\nkind: App\napp: {manifests: [k8s]}\nprobes: [{url: http://web/, from: "+from+"}]\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		probes, err := f.ProbesOf()
+		if want == "" && (err != nil || !probes[0].Outside) || want != "" && (err == nil || err.Error() != want) {
+			t.Errorf("%s: %+v, %v", from, probes, err)
+		}
+	}
+}
+
 func TestReadsEveryField(t *testing.T) {
 	path := write(t, whole)
 	f, err := appfile.Read(path)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/holdfast-ha/holdfast/framework/appcheck"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/load"
 	"github.com/holdfast-ha/holdfast/framework/prose"
@@ -25,6 +26,8 @@ func (p Probe) leads(a app.App, u *url.URL) error {
 	service, known := a.Service(u.Hostname())
 	if front, is := a.FrontOf(p.URL); is {
 		switch {
+		case p.Outside:
+			return fmt.Errorf("probe %s: from: %s is asked at the address of its controller in any case: leave it out", p.Name, front)
 		case len(p.Behind) > 0:
 			return fmt.Errorf("probe %s: behind: %s says itself which Services are behind it", p.Name, front)
 		case len(workloadsOf(a, front.Backends)) == 0:
@@ -35,17 +38,24 @@ func (p Probe) leads(a app.App, u *url.URL) error {
 	if !known {
 		return p.unknown(a, u)
 	}
-	ports := a.PortsOf(service)
+	ports, port := a.PortsOf(service), app.Port(u)
+	known = slices.Contains(ports, port) || service.Headless && len(ports) == 0 || p.Outside && service.HasNodePort(port)
 	switch {
 	case service.External != "":
 		return fmt.Errorf("probe %s: Service %s is of type ExternalName and leads to %s, which is no Service of the application: name the Service of a tested workload",
 			p.Name, service.Name, service.External)
 	case len(a.Behind(service.Name)) == 0:
 		return fmt.Errorf("probe %s: Service %s selects no pods of a Deployment, StatefulSet or DaemonSet of the application: %s", p.Name, service.Name, a.Selects(service))
-	case service.Headless && len(ports) > 0 && !slices.Contains(ports, app.Port(u)):
-		return fmt.Errorf("probe %s: Service %s is headless, so that its pods are asked at their own port: write %s in place of %s", p.Name, service.Name, prose.List(ports), app.Port(u))
-	case !service.Headless && !slices.Contains(ports, app.Port(u)):
-		return fmt.Errorf("probe %s: Service %s has no port %s; it has %s", p.Name, service.Name, app.Port(u), prose.List(ports))
+	case p.Outside && !service.NodePort && !service.LoadBalancer:
+		return fmt.Errorf("probe %s: from: Service %s has the type ClusterIP, so that nothing outside of the cluster reaches it: give it the type NodePort or LoadBalancer, or leave from out", p.Name, service.Name)
+	case p.atNodes(a) && len(p.Behind) > 0:
+		return fmt.Errorf("probe %s: behind: which pod of Service %s takes a request to a node port is not known, and so not what it sends on: leave out behind or from", p.Name, service.Name)
+	case !known && service.HasNodePort(port):
+		return fmt.Errorf("probe %s: Service %s has no port %s; it has %s. To ask its node ports, say from: outside", p.Name, service.Name, port, prose.List(ports))
+	case !known && service.Headless:
+		return fmt.Errorf("probe %s: Service %s is headless, so that its pods are asked at their own port: write %s in place of %s", p.Name, service.Name, prose.List(ports), port)
+	case !known:
+		return fmt.Errorf("probe %s: Service %s has no port %s; it has %s", p.Name, service.Name, port, prose.List(ports))
 	case slices.Contains(p.Behind, service.Name):
 		return fmt.Errorf("probe %s: behind: Service %s cannot be behind itself", p.Name, service.Name)
 	}
@@ -71,10 +81,24 @@ func (p Probe) front(a app.App) *history.Front {
 	if f, is := a.FrontOf(p.URL); is {
 		return &history.Front{Name: f.String(), Entries: f.Entries, Backends: f.Backends}
 	}
-	if name := p.service(a); name != "" && len(p.Behind) > 0 {
+	name := p.service(a)
+	if p.atNodes(a) { // the connections end at a node, which chooses the pod
+		return &history.Front{Name: "the node ports of Service " + name, Entries: []string{name}, Backends: []string{name}}
+	}
+	if name != "" && len(p.Behind) > 0 {
 		return &history.Front{Name: "Service " + name, Entries: []string{name}, Backends: p.Behind}
 	}
 	return nil
+}
+
+// atNodes reports whether the probe's requests are sent to node ports.
+func (p Probe) atNodes(a app.App) bool {
+	u, err := url.Parse(p.URL)
+	if err != nil || !p.Outside {
+		return false
+	}
+	s, is := a.Service(u.Hostname())
+	return is && s.AtNodes(app.Port(u))
 }
 
 // service is the name of the Service that the probe's URL names; empty: it names none.
@@ -130,21 +154,30 @@ func (t Test) fronts(probes []Probe) map[history.Lane]history.Front {
 	return fronts
 }
 
-// asked are the Services to which requests are sent, as NAMESPACE/NAME: true at their cluster IP, false at the address of a front that they may be
-// the entry of.
-func (t Test) asked() map[string]bool {
-	all := map[string]bool{}
+// asked are the Services to which requests are sent, as NAMESPACE/NAME, or that may be the entry of a front to which they are sent.
+func (t Test) asked() map[string]appcheck.Way {
+	all := map[string]appcheck.Way{}
 	for _, p := range t.Probes {
 		f, _ := t.App.FrontOf(p.URL)
 		for _, s := range f.Elsewhere {
-			all[s.Namespace+"/"+s.Name] = false
+			all[s.Namespace+"/"+s.Name] |= appcheck.AtEntry
 		}
-		named := p.service(t.App)
-		s, _ := t.App.Service(named)
-		for _, name := range append(f.Entries, named) {
-			at := t.App.Namespace + "/" + name
-			all[at] = all[at] || name == named && !s.Headless // which has no cluster IP
+		for _, name := range f.Entries {
+			all[t.App.Namespace+"/"+name] |= appcheck.AtEntry
 		}
+		way := appcheck.AtClusterIP
+		s, is := t.App.Service(p.service(t.App))
+		switch {
+		case !is:
+			continue
+		case p.atNodes(t.App):
+			way = appcheck.AtNodePorts
+		case p.Outside:
+			way = appcheck.AtBalancer
+		case s.Headless: // which has no cluster IP
+			way = appcheck.AtEntry
+		}
+		all[t.App.Namespace+"/"+s.Name] |= way
 	}
 	return all
 }
@@ -205,6 +238,15 @@ func (t Test) Notes(w app.Workload) (notes []string) {
 				"so that the DNS is part of what is tested.", s.Name, p.Name))
 		}
 		f := p.front(t.App)
+		switch {
+		case p.atNodes(t.App):
+			notes = append(notes, fmt.Sprintf("The requests of probe %s go to %s, of each worker in turn: no load balancer leaves out a node that is lost or has no pod. "+
+				"Which pod answers is inferred from its endpoints.", p.Name, f.Name))
+			continue
+		case p.Outside:
+			notes = append(notes, fmt.Sprintf("The requests of probe %s go to the address of a load balancer that stands for the cloud's: it is kube-proxy of the load node, "+
+				"which knows at once which pods are ready.", p.Name))
+		}
 		if f == nil {
 			continue
 		}

@@ -36,7 +36,9 @@ type Probe struct {
 	// URL leads to a Service of the application, or to the host of one of its Ingresses or HTTPRoutes.
 	URL string
 	// Behind are the Services to which the pods behind the URL's Service send requests on: it is a proxy's, and no object says so.
-	Behind  []string
+	Behind []string
+	// Outside sends the requests to where clients outside of the cluster find the Service.
+	Outside bool `json:",omitempty"`
 	Request request.Request
 	Expect  expect.Answer // the zero value: status 200
 	Rate    float64       // in requests a second on each lane; 0: DefaultRate, or less where many lanes share totalRate
@@ -204,7 +206,7 @@ func Lanes(probes []Probe, usual float64) (all []load.Lane) {
 	for _, p := range probes {
 		for i, name := range p.LaneNames(len(probes)) {
 			rate, idle := p.paced(p.kinds()[i], usual)
-			all = append(all, load.Lane{Lane: name, Target: p.URL, Rate: rate, Idle: idle, Expect: p.expected(), Request: p.Request, Timeouts: p.timeouts()})
+			all = append(all, load.Lane{Lane: name, Target: p.URL, Outside: p.Outside, Rate: rate, Idle: idle, Expect: p.expected(), Request: p.Request, Timeouts: p.timeouts()})
 		}
 	}
 	return append(all, load.Lane{Lane: history.LaneControl, Rate: controlRate})

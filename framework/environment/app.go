@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strconv"
@@ -61,7 +62,12 @@ func (env *Environment) appPlan(ctx context.Context) (load.Plan, error) {
 		if err != nil {
 			return plan, err
 		}
-		address, err := env.address(ctx, u)
+		var address string
+		if l.Outside {
+			address, l.Addresses, err = env.outsideAddress(ctx, u)
+		} else {
+			address, err = env.address(ctx, u)
+		}
 		if err != nil {
 			return plan, fmt.Errorf("find what is behind %s: %w", l.Target, err)
 		}
@@ -112,13 +118,26 @@ func (env *Environment) answers(ctx context.Context, l load.Lane) error {
 	}
 	node := env.Cluster.Nodes()[at]
 	u, err := url.Parse(l.Target)
-	if err != nil || net.ParseIP(u.Hostname()) == nil {
+	if err != nil {
 		return err
 	}
-	return poll.Until(ctx, l.Target+" to accept connections from "+node.Name(), deployLimit, func(ctx context.Context) (bool, string, error) {
-		_, err := node.Exec(ctx, "timeout", "2", "bash", "-c", `exec 3<>"/dev/tcp/$0/$1"`, u.Hostname(), u.Port())
-		return err == nil, "", err
-	})
+	to := l.Addresses
+	if address, err := netip.ParseAddr(u.Hostname()); err == nil {
+		to = []netip.Addr{address}
+	}
+	for _, address := range to {
+		err := poll.Until(ctx, l.Target+" to accept connections from "+node.Name()+" at "+address.String(), deployLimit, func(ctx context.Context) (bool, string, error) {
+			_, err := node.Exec(ctx, "timeout", "2", "bash", "-c", `exec 3<>"/dev/tcp/$0/$1"`, address.String(), u.Port())
+			return err == nil, "", err
+		})
+		if err != nil && len(l.Addresses) > 0 {
+			err = fmt.Errorf("%w: each worker must answer at a node port, which with externalTrafficPolicy Local takes a ready pod on each", err)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // ErrUnhealthy means that the application did not serve before anything was disturbed.

@@ -2,6 +2,7 @@ package environment
 
 import (
 	"maps"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
@@ -10,8 +11,10 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/fake"
 
+	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/framework/load"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/workloads"
@@ -113,5 +116,54 @@ func TestAddresses(t *testing.T) {
 	}
 	if err := env.answers(t.Context(), load.Lane{Target: "http://peers.shop.svc.cluster.local.:80/"}); err != nil {
 		t.Errorf("a name is left to the load workers: %v", err)
+	}
+}
+
+// TestAddressesOutside: node ports are asked at every worker, and a load balancer at its address.
+func TestAddressesOutside(t *testing.T) {
+	s := quiet()
+	env, _, _ := newEnvironment(t, s.WithDefaults())
+	client := fake.NewClientset()
+	add := func(o runtime.Object) {
+		if err := client.Tracker().Add(o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var workers []netip.Addr
+	for i, n := range env.Cluster.Nodes() {
+		ip := netip.AddrFrom4([4]byte{172, 18, 0, byte(i + 2)})
+		add(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: n.Name()}, Status: corev1.NodeStatus{Addresses: []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: ip.String()}}}})
+		if n.Role() == clusters.Worker {
+			workers = append(workers, ip)
+		}
+	}
+	env.Spec.App = &app.App{Namespace: env.namespace}
+	for name, kind := range map[string]corev1.ServiceType{"ports": corev1.ServiceTypeNodePort, "cloud": corev1.ServiceTypeLoadBalancer, "late": corev1.ServiceTypeLoadBalancer} {
+		made := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: env.namespace, Name: name}, Spec: corev1.ServiceSpec{Type: kind, Ports: []corev1.ServicePort{{Port: 80, NodePort: 30080}}}}
+		if name == "cloud" {
+			made.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{IP: "198.51.100.1"}}
+		}
+		add(made)
+		env.Spec.App.Services = append(env.Spec.App.Services, app.Service{
+			Namespace: env.namespace, Name: name, NodePort: kind == corev1.ServiceTypeNodePort, LoadBalancer: kind == corev1.ServiceTypeLoadBalancer,
+			Ports: []corev1.ServicePort{{Port: 80, NodePort: map[string]int32{"cloud": 30080}[name]}}, // of the others the API server chooses it
+		})
+	}
+	env.client = client
+	for from, want := range map[string]string{
+		"http://ports/": "ports:30080", "http://ports:30080/": "ports:30080", "http://cloud/": "198.51.100.1:80", "http://cloud:30080/": "cloud:30080",
+		"http://ports:81/": "its Service ports has no port and no node port 81", "http://late/": "its Service late has no address of a load balancer",
+	} {
+		u, err := url.Parse(from)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, at, err := env.outsideAddress(t.Context(), u)
+		if err != nil {
+			got = err.Error()
+		}
+		if got != want || strings.HasSuffix(want, ":30080") != slices.Equal(at, workers) {
+			t.Errorf("%s: %s at %v, want %s; the workers are %v", from, got, at, want, workers)
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package invariant_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -41,11 +42,34 @@ func edge(b *ht.Builder, leadsTo string, nodes ...string) *ht.Builder {
 	})
 }
 
+// atNodePorts has all requests go to node ports of the Service, at the nodes in turn. A connection shows the node, and no pod.
+func atNodePorts(b *ht.Builder) *ht.Builder {
+	b.Header(func(h *history.Header) {
+		for i := range h.Plan.Lanes {
+			h.Plan.Lanes[i].Front = &history.Front{Name: "the node ports of Service backend", Entries: []string{ht.Service}, Backends: []string{ht.Service}}
+		}
+	})
+	return b.EditRequests(func(r *history.Request) {
+		if r.Lane != history.LaneControl {
+			r.Pod, r.Node, r.Zone, r.Revision, r.Inferred, r.Addr = "", "", "", "", false, fmt.Sprintf("172.18.0.%d:30080", 2+r.Seq%6)
+		}
+	})
+}
+
 // fails lets requests fail as a proxy does whose server does not answer.
 func fails(b *ht.Builder, from, to history.Offset, which func(history.Request) bool) *ht.Builder {
 	return b.EditRequests(func(r *history.Request) {
 		if r.Due >= from && r.Due < to && r.Lane != history.LaneControl && which(*r) {
 			r.Outcome, r.Status = history.BadStatus, 502
+		}
+	})
+}
+
+// closed lets connections fail, as a node does behind whose port nothing answers.
+func closed(b *ht.Builder, from, to history.Offset, which func(history.Request) bool) *ht.Builder {
+	return b.EditRequests(func(r *history.Request) {
+		if r.Due >= from && r.Due < to && r.Lane != history.LaneControl && which(*r) {
+			r.Outcome, r.Status = history.Refused, 0
 		}
 	})
 }
@@ -87,6 +111,24 @@ func TestThroughAFront(t *testing.T) {
 		"their share fails": {
 			fails(edge(killed(), ht.Service, "w3", "w6"), killAt, killAt+2*second, onNode("w3")), ends, verdict.Held,
 			[]string{"the victims had 1 of 2 endpoints of edge and 1 of 6 endpoints of backend", "58.3 %", "if each pod is chosen by itself"}, "must name one",
+		},
+		"node ports": {
+			atNodePorts(ht.Healthy()), none, verdict.Held, []string{"got good answers through the node ports of Service backend", "is inferred"}, "",
+		},
+		"a pod behind node ports": {
+			closed(atNodePorts(ht.Healthy()), ht.EvictedAt, ht.EvictedAt+500*ms, func(r history.Request) bool { return r.Seq%12 == 0 }),
+			none, verdict.Violated, []string{"of 12000 requests failed", "backend-1"}, "",
+		},
+		"the share of a node behind node ports": { // is that of the Service, once
+			closed(atNodePorts(killed()), killAt, killAt+2*second, func(r history.Request) bool { return r.Seq%6 == 1 }), ends, verdict.Held,
+			[]string{"the victims had 1 of 6 endpoints of backend, 16.7 %"}, "if each pod is chosen by itself",
+		},
+		"twice that share": {
+			closed(atNodePorts(killed()), killAt, killAt+2*second, func(r history.Request) bool { return r.Seq%3 == 1 }), ends, verdict.Violated,
+			[]string{"more than the victims' share failed"}, "if each pod is chosen by itself",
+		},
+		"node ports of a dead node": {
+			closed(atNodePorts(killed()), killAt, killAt+40*second, func(r history.Request) bool { return r.Seq%6 == 1 }), ends, verdict.Violated, nil, "",
 		},
 		"more than their share fails": {
 			fails(edge(killed(), ht.Service, "w3", "w6"), killAt, killAt+2*second, anyRequest), ends, verdict.Violated,

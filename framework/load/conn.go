@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"net"
+	"net/netip"
 	"sync/atomic"
 	"time"
 
@@ -29,6 +30,9 @@ type sharedDialer struct {
 // newDialer chooses the source ports itself where connections are looked up, because a connection that fails does not tell its own.
 func newDialer(l Lane, shared *sharedDialer) *dialer {
 	d := &dialer{Dialer: dial.Dialer{Limit: l.Timeouts.Connect, Lookup: net.DefaultResolver.LookupNetIP}, shared: shared}
+	if len(l.Addresses) > 0 {
+		d.Lookup = func(context.Context, string, string) ([]netip.Addr, error) { return l.Addresses, nil }
+	}
 	if shared.flows != nil {
 		d.Ports = &shared.ports
 	}

@@ -2,6 +2,7 @@ package load
 
 import (
 	"context"
+	"encoding/json"
 	"net"
 	"net/netip"
 	"strings"
@@ -43,6 +44,30 @@ func TestNoAddressStandsInForAnother(t *testing.T) {
 		}
 		if want == history.OK && got[i].Addr != "127.0.0.1"+port {
 			t.Errorf("request %d went to %s", i, got[i].Addr)
+		}
+	}
+}
+
+// A lane that is given addresses asks them in turn, each for itself, whatever the DNS would say; a plan takes them to its worker.
+func TestGivenAddressesTakeTurns(t *testing.T) {
+	url, l := listen(t, func(_ *testing.T, n int, c *exchange) { c.answers(n) })
+	text, err := json.Marshal(Lane{
+		Lane: history.LaneFresh, Target: strings.Replace(url, "127.0.0.1", "web", 1), Rate: 1, Outside: true,
+		Addresses: []netip.Addr{netip.MustParseAddr("127.0.0.1"), netip.MustParseAddr("127.0.0.2")},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var given Lane
+	if err := json.Unmarshal(text, &given); err != nil || given.Outside {
+		t.Fatalf("%s: %v", text, err)
+	}
+	given.Timeouts.Connect = time.Second
+	lane := testLane(t, given)
+	lane.transport = newFresh(lane.Lane, newDialer(lane.Lane, &sharedDialer{}))
+	for i, row := range sendAll(t, lane, 4) {
+		if (row.Outcome == history.OK) != (i%2 == 0) || row.Outcome == history.OK && row.Addr != l.Addr().String() {
+			t.Errorf("request %d is %s at %s: %s", i, row.Outcome, row.Addr, row.Err)
 		}
 	}
 }

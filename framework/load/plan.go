@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"net"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
@@ -65,6 +66,10 @@ type Lane struct {
 	Lane history.Lane `json:"lane"`
 	// Target is a URL whose scheme is that of the lane's protocol. On the control lane it may be empty: the worker's own server.
 	Target string `json:"target"`
+	// Outside says that the target is asked as clients outside of the cluster do. The environment finds where that is; a worker need not know.
+	Outside bool `json:"-"`
+	// Addresses are where connections to the target's host go, in turn; none: to what the DNS says, or to the host if it is an address.
+	Addresses []netip.Addr `json:"addresses,omitempty"`
 	// Rate is in requests a second: hit k is due at the start + k/Rate.
 	Rate float64 `json:"rate"`
 	// Expect is a good answer; the zero value is the sample backend's. Only lanes that net/http's server answers can have another.

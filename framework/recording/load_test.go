@@ -214,3 +214,16 @@ func TestPromisesOfPlannedMaintenance(t *testing.T) {
 		}
 	}
 }
+
+// What only a cluster of holdfast's own has is refused, and not asked in another way.
+func TestCheckProbes(t *testing.T) {
+	p := apptest.OfURL("http://web/", 0)
+	if err := CheckProbes([]apptest.Probe{p}); err != nil {
+		t.Error(err)
+	}
+	p.Outside = true
+	const want = "probe web: from: outside is for a cluster that holdfast makes: give the URL that clients outside of yours have"
+	if err := CheckProbes([]apptest.Probe{p}); err == nil || err.Error() != want {
+		t.Errorf("got %v", err)
+	}
+}

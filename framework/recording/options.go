@@ -103,6 +103,9 @@ func CheckProbes(probes []apptest.Probe) error {
 		if err := p.Check("shop"); err != nil {
 			return err
 		}
+		if p.Outside {
+			return fmt.Errorf("probe %s: from: outside is for a cluster that holdfast makes: give the URL that clients outside of yours have", p.Name)
+		}
 		if len(p.Request.FromSecret) > 0 {
 			return fmt.Errorf("probe %s: its header comes from a Secret, which holdfast does not read: give the probe another way to be let in", p.Name)
 		}

@@ -83,9 +83,9 @@ type Service struct {
 	Headless bool
 	// External is where a Service of type ExternalName leads to.
 	External string
-	// LoadBalancer says that its type asks for an address outside of the cluster, and LocalTraffic that a node sends what comes to that
-	// address to its own pods only.
-	LoadBalancer, LocalTraffic bool
+	// LoadBalancer says that its type asks for an address outside of the cluster, NodePort that its type asks for ports of the nodes and no more, and
+	// LocalTraffic that a node sends what comes from outside to its own pods only.
+	LoadBalancer, NodePort, LocalTraffic bool
 }
 
 // New is the application of some manifests. Its namespace is that of the objects that name one, or else fallback, or else
@@ -166,7 +166,7 @@ func serviceOf(s corev1.Service) Service {
 	return Service{
 		Namespace: s.Namespace, Name: s.Name,
 		Ports: s.Spec.Ports, Selector: s.Spec.Selector, Headless: s.Spec.ClusterIP == corev1.ClusterIPNone,
-		External: s.Spec.ExternalName, LoadBalancer: s.Spec.Type == corev1.ServiceTypeLoadBalancer,
+		External: s.Spec.ExternalName, LoadBalancer: s.Spec.Type == corev1.ServiceTypeLoadBalancer, NodePort: s.Spec.Type == corev1.ServiceTypeNodePort,
 		LocalTraffic: s.Spec.ExternalTrafficPolicy == corev1.ServiceExternalTrafficPolicyLocal,
 	}
 }

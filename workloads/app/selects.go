@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -71,6 +72,14 @@ func (a App) PortsOf(s Service) (ports []string) {
 	}
 	return ports
 }
+
+// HasNodePort reports whether the manifest gives a port of the Service this port of the nodes.
+func (s Service) HasNodePort(port string) bool {
+	return slices.ContainsFunc(s.Ports, func(p corev1.ServicePort) bool { return p.NodePort > 0 && strconv.Itoa(int(p.NodePort)) == port })
+}
+
+// AtNodes reports whether clients outside of the cluster who know a port of the Service ask the nodes, and not the address of a load balancer.
+func (s Service) AtNodes(port string) bool { return s.NodePort || s.HasNodePort(port) }
 
 // named are the ports of a name of the pods that a Service selects.
 func (a App) named(s Service, name string) (ports []string) {

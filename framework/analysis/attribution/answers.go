@@ -69,5 +69,6 @@ func (s *Timelines) answered(r *history.Request) {
 	l.accepted.add(r.Sent)
 	if !l.firstAnswer.OK || r.Sent < l.firstAnswer.At {
 		l.firstAnswer = history.Moment{At: r.Sent, OK: true}
+		s.named[ownerOf(l.Pod)] = true
 	}
 }

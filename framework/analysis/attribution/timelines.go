@@ -33,6 +33,7 @@ type Timelines struct {
 	pods     []*PodTimeline // by timeline.Pod.Index
 	absences []absence
 	probed   map[string]bool                 // templates whose pods have a readiness probe, see template
+	named    map[history.Owner]bool          // workloads of which a pod has answered in its own name
 	Gateways map[history.Lane]bool           // lanes that go through a gateway
 	fronts   map[history.Lane]*history.Front // of those, lanes whose gateway is not holdfast's own, and names no pod
 	own      map[history.Lane]string         // the Service that a lane's URL leads to, if it names one
@@ -62,7 +63,7 @@ func TimelinesOf(f *evidence.Run) *Timelines {
 
 func newTimelines(f *evidence.Run) *Timelines {
 	s := &Timelines{
-		facts: f, objects: f.Timeline(), probed: make(map[string]bool), Gateways: make(map[history.Lane]bool), fronts: f.Record.Fronts(),
+		facts: f, objects: f.Timeline(), probed: make(map[string]bool), named: make(map[history.Owner]bool), Gateways: make(map[history.Lane]bool), fronts: f.Record.Fronts(),
 		own: f.Record.Services(), owners: owners(f.Record.Events), lately: make(map[history.Lane]*lately),
 	}
 	for lane := range s.fronts {

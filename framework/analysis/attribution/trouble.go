@@ -119,8 +119,8 @@ func (s *Timelines) tooEarly(l *PodTimeline) bool {
 	if s.probed[l.template()] || !l.Offered.OK {
 		return false
 	}
-	if !l.firstAnswer.OK {
-		return true
+	if !l.firstAnswer.OK { // behind node ports and fronts, no answer names any pod of the workload
+		return s.named[ownerOf(l.Pod)]
 	}
 	return l.firstAnswer.At-l.Offered.At > lateStart && l.firstAnswer.At-s.from > answerStep // it got no requests before
 }

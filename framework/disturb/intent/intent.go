@@ -146,6 +146,9 @@ func (a *Intent) check(live app.App) error {
 			errs = append(errs, fmt.Errorf("two probes are named %q", p.Name))
 		}
 		errs = append(errs, p.Check(live.Namespace))
+		if p.Outside {
+			errs = append(errs, fmt.Errorf("probe %s: from: outside is for a cluster that holdfast makes: give the URL that clients outside of yours have, with --load outside", p.Name))
+		}
 	}
 	return errors.Join(errs...)
 }

@@ -124,6 +124,7 @@ func TestReadRefuses(t *testing.T) {
 		"no such fault":     {appfile.Choice{Namespace: "shop", URLs: []string{"http://web/"}, Faults: []string{"freeze"}}, `fault "freeze": on a cluster that holdfast did not make`},
 		"no such Service":   {appfile.Choice{Namespace: "shop", URLs: []string{"http://wep/"}}, "it is not known which Service of namespace shop the requests to http://wep.shop/ reach"},
 		"no such node port": {appfile.Choice{Namespace: "shop", URLs: []string{"http://10.0.0.6:30080/"}}, "it is not known which Service"},
+		"node ports":        {appfile.Choice{File: write(t, strings.Replace(file, "url: \"http://web/\"", "url: \"http://web/\", from: outside", 1))}, "from: outside is for a cluster that holdfast makes: give the URL that clients outside of yours have, with --load outside"},
 		"no such file":      {appfile.Choice{File: "/nowhere/holdfast.yaml"}, "/nowhere/holdfast.yaml"},
 	} {
 		if _, err := intent.Read(t.Context(), test.choice, shop(), intent.Options{}); err == nil || !strings.Contains(err.Error(), test.want) {
