@@ -52,7 +52,8 @@ func (c *Checker) Of(a *app.App) clusters.Check {
 			return nil
 		}
 		config = rest.CopyConfig(config)
-		config.QPS = -1 // or else thirty objects take as long as a node that joins
+		config.WarningHandlerWithContext = rest.NoWarnings{} // they are recorded when the objects are created
+		config.QPS = -1                                      // or else thirty objects take as long as a node that joins
 		d, err := New(config, a)
 		if err != nil {
 			return err

@@ -1,6 +1,7 @@
 package deploy_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -23,6 +24,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	ktesting "k8s.io/client-go/testing"
+	"k8s.io/klog/v2"
 
 	"github.com/holdfast-ha/holdfast/clusters/clustertest"
 	"github.com/holdfast-ha/holdfast/framework/deploy"
@@ -245,7 +247,7 @@ func (a *accepting) RoundTrip(r *http.Request) (*http.Response, error) {
 	if a.refuses {
 		status, body = http.StatusBadRequest, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"BadRequest","code":400,"message":"error decoding patch"}`
 	}
-	return &http.Response{StatusCode: status, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(body))}, nil
+	return &http.Response{StatusCode: status, Header: http.Header{"Content-Type": {"application/json"}, "Warning": {`299 - "it is old"`}}, Body: io.NopCloser(strings.NewReader(body))}, nil
 }
 
 // The same objects are asked about once on each API server. What was refused is asked about again.
@@ -257,6 +259,9 @@ func TestEachApplicationIsCheckedOnce(t *testing.T) {
 	another, _ := newCluster(nil).deployment(t, "", strings.Replace(tested, "name: web", "name: api", 1))
 	elsewhere := *config
 	elsewhere.Host = "http://other.test"
+	var said bytes.Buffer
+	klog.LogToStderr(false)
+	klog.SetOutput(&said)
 	var checker deploy.Checker
 	for i, step := range []struct {
 		app     *app.App
@@ -273,5 +278,10 @@ func TestEachApplicationIsCheckedOnce(t *testing.T) {
 		if refused := deploy.Refused(err) != nil; server.patches != step.patches || refused != (step.refuses && step.patches > 0) {
 			t.Errorf("step %d: %d objects asked about, %v", i, server.patches, err)
 		}
+	}
+	klog.Flush()
+	klog.LogToStderr(true)
+	if said.Len() > 0 {
+		t.Errorf("the client printed %s", said.String())
 	}
 }
