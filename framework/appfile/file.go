@@ -184,7 +184,7 @@ func (f File) ProbesOf() (all []apptest.Probe, err error) {
 		if p.From != "" && p.From != FromOutside {
 			return nil, fmt.Errorf("probe %s: from: %q: want %s, or leave it out", made.Name, p.From, FromOutside)
 		}
-		made.Rate, made.Behind, made.Outside = p.Rate, p.Behind, p.From != ""
+		made.Rate, made.Behind, made.Outside, made.Like = p.Rate, p.Behind, p.From != "", bool(p.Expect.Like)
 		if p.Idle != nil {
 			made.Idle = p.Idle.Duration
 		}

@@ -34,6 +34,8 @@ probes:
     lanes: [fresh]
     behind: [cart]
   - url: http://web/
+    idle: 5s
+    expect: {like: before}
 faults: [rollout, drain]
 `
 
@@ -74,7 +76,8 @@ func TestReadsEveryField(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(probes) != 2 || probes[0].Name != "checkout" || probes[0].Request.Method != http.MethodPost || probes[0].Request.Body != `{"sku": 1}` ||
-		probes[0].Expect.Status[0] != 201 || probes[0].Rate != 20 || len(probes[0].Lanes) != 1 || probes[0].Behind[0] != "cart" || probes[1].Name != "web-2" {
+		probes[0].Expect.Status[0] != 201 || probes[0].Rate != 20 || len(probes[0].Lanes) != 1 || probes[0].Behind[0] != "cart" || probes[0].Like || probes[0].Idle != 0 ||
+		!probes[1].Like || probes[1].Idle != 5*time.Second || probes[1].Name != "web-2" {
 		t.Errorf("probes %+v", probes)
 	}
 	request, seven := probes[0].Request, "7"
@@ -100,6 +103,7 @@ func TestMistakesAreNamedWithTheirPlace(t *testing.T) {
 		"a field twice":          {"kind: App", "kind: App\nkind: App", "line 4, column 1: field kind is there twice"},
 		"a text for a list":      {"[k8s/]", "k8s/", "line 5, column 14: app.manifests: want a list"},
 		"a list for a text":      {"shop", "[shop]", "line 7, column 14: app.namespace: want a text"},
+		"like something else":    {"within: 2s", "like: after", `line 14, column 101: probes[0].expect.like: "after": want before`},
 		"no time to be idle":     {"rate: 20", "idle: 0s", `line 15, column 11: idle "0s": want a duration such as 5s, above 0s and at most 1m`},
 		"too long to be idle":    {"rate: 20", "idle: 2m", `idle "2m": want a duration`},
 		"idle things":            {"rate: 20", "idle: [5s]", "probes[0].idle: want a duration such as 5s"},
@@ -219,6 +223,8 @@ func TestExpectationsOfOtherProtocols(t *testing.T) {
 		"TCP and a Secret":      {`tcp: "db:5432", headers: {A: {fromSecret: a/b}}`, "TCP has no method or headers"},
 		"gRPC and a time":       {`grpc: "api:9090", expect: {within: 1s}`, "a health check has no"},
 		"gRPC and a Secret":     {`grpc: "api:9090", headers: {A: {fromSecret: a/b}}`, "a health check has no"},
+		"TCP and before":        {`tcp: "db:5432", expect: {like: before}`, "expects a text only"},
+		"gRPC and before":       {`grpc: "api:9090", expect: {like: before}`, "a health check has no"},
 		"TCP and a text":        {`tcp: "db:5432", body: x, expect: {contains: y}`, ""},
 		"a header that is none": {`url: "http://web/", headers: {A: null}`, ""},
 	} {

@@ -119,6 +119,8 @@ func wanted(t reflect.Type) string {
 		return wantedSpan
 	case t == reflect.TypeFor[Idle]():
 		return wantedIdle
+	case t == reflect.TypeFor[Like]():
+		return "before"
 	case t == reflect.TypeFor[ByProbe]():
 		return "names of probes, each with what is promised of it"
 	case t == reflect.TypeFor[Header]():

@@ -17,7 +17,19 @@ type Expect struct {
 	Status   []Status      `yaml:"status"`   // HTTP statuses of a good answer; default: 200; with call: statuses of gRPC; default: OK
 	Contains string        `yaml:"contains"` // a text in the body; with call: in the answer as JSON without spaces
 	JSON     *JSON         `yaml:"json"`     // a value in a body of JSON; with call: in the answer as JSON
+	Like     Like          `yaml:"like"`     // before: during a voluntary disruption no answer has a status or a length as none before it had; where many lengths came before, that is unknown; not for tcp; default: such answers are shown
 	Within   time.Duration `yaml:"within"`   // from the sending of the request to the end of the answer, at most 10m; an answer that comes later is late, and fails
+}
+
+// Like says that answers are to be like those before the disruption.
+type Like bool
+
+// UnmarshalYAML reads the only value that there is.
+func (l *Like) UnmarshalYAML(n *yaml.Node) error {
+	if *l = n.Value == "before"; !*l {
+		return fmt.Errorf("line %d, column %d: like %q: want before", n.Line, n.Column, n.Value)
+	}
+	return nil
 }
 
 // JSON is a value in a body of JSON.
@@ -101,7 +113,9 @@ func (p Probe) secrets(made *apptest.Probe) error {
 func (e Expect) zero() bool { return e.Contains == "" && e.textOnly() }
 
 // textOnly reports whether nothing but a text is expected.
-func (e Expect) textOnly() bool { return len(e.Status) == 0 && e.JSON == nil && e.Within == 0 }
+func (e Expect) textOnly() bool {
+	return len(e.Status) == 0 && e.JSON == nil && e.Within == 0 && !bool(e.Like)
+}
 
 // answer is the expected answer to requests over HTTP, or to gRPC calls.
 func (e Expect) answer(ofCall bool) (expect.Answer, error) {

@@ -161,8 +161,8 @@ func TestSchema(t *testing.T) {
 		comments: comments(t),
 		values: map[string][]string{
 			"apiVersion": {appfile.APIVersion}, "kind": {appfile.Kind}, "app.pull": {appfile.PullMissing, appfile.PullNever},
-			"app.secrets":   {appsource.GenerateSecrets},
-			"probes[].from": {appfile.FromOutside}, "probes[].lanes[]": lanes(), "disturb.window.days[]": {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"},
+			"app.secrets":          {appsource.GenerateSecrets},
+			"probes[].expect.like": {"before"}, "probes[].from": {appfile.FromOutside}, "probes[].lanes[]": lanes(), "disturb.window.days[]": {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"},
 		},
 		required: map[string][]string{"": {"apiVersion", "kind", "app"}, "app.chart": {"path"}, "probes[].expect.json": {"path"}, "probes[].headers.*": {"fromSecret"},
 			"cluster": {"uid"}, "disturb.window": {"from", "to"}, "disturb.nodeKill": {"command", "undo"}},

@@ -46,6 +46,8 @@ type Probe struct {
 	// Idle is how long each kept connection is idle between two requests; 0: as short as the rate has it. Where that takes more than mostIdle
 	// connections, the rate is lower.
 	Idle time.Duration `json:",omitempty"` // so that what an application without it is certified for stays the same
+	// Like says that no answer may have a status or a length as none before a voluntary disruption had.
+	Like bool `json:",omitempty"`
 }
 
 // mostIdle is how many idle connections a lane has at most: servers with a process for each connection have hardly more for all clients.

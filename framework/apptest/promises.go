@@ -80,29 +80,36 @@ type group struct {
 	// timed are the lanes of which it is promised how long answers take, and sparse the probes whose requests are too few for that.
 	timed  []history.Lane
 	sparse []string
+	like   bool // answers must be like those before
+}
+
+// promised is what is promised of a probe's requests.
+func (t Test) promised(p Probe) Promise {
+	if promise, has := t.Promises.Of[p.Name]; has {
+		return promise
+	}
+	return t.Promises.Each
 }
 
 // groups are the probes by what is promised of them. A number of failures is counted for each probe by itself.
 func (t Test) groups(c Class) (list []group) {
 	for _, p := range t.Probes {
-		promise, has := t.Promises.Of[p.Name]
-		if !has {
-			promise = t.Promises.Each
-		}
-		promise = c.of(promise)
+		promise := c.of(t.promised(p))
 		door := ""
 		if c == Involuntary {
 			door = p.door(t.App)
 		}
-		at := slices.IndexFunc(list, func(g group) bool { return g.Promise == promise && g.door == door && promise.Failed == (Allowance{}) })
+		at := slices.IndexFunc(list, func(g group) bool {
+			return g.Promise == promise && g.door == door && g.like == p.Like && promise.Failed == (Allowance{})
+		})
 		if at < 0 {
-			list, at = append(list, group{Promise: promise, door: door}), len(list)
+			list, at = append(list, group{Promise: promise, door: door, like: p.Like}), len(list)
 		}
 		g, lanes := &list[at], p.LaneNames(len(t.Probes))
 		g.probes, g.lanes = append(g.probes, p.Name), append(g.lanes, lanes...)
 		switch {
 		case c == Involuntary, promise.Failed != (Allowance{}):
-		case promise.SlowerBy == 0 && measured(p, t.rate()) > comparedWithin:
+		case promise.SlowerBy == 0 && !p.Like && measured(p, t.rate()) > comparedWithin:
 			g.sparse = append(g.sparse, p.Name)
 		default:
 			g.timed = append(g.timed, lanes...)
@@ -129,7 +136,7 @@ func (g group) invariants(c Class, limit time.Duration, alone bool) (list []inva
 		list = append(list, invariant.FewFailedRequests{Lanes: g.lanes, AtMost: g.Failed.AtMost, Share: g.Failed.Share, By: file})
 	}
 	if len(g.timed) > 0 {
-		list = append(list, invariant.AnswersWithin{Lanes: timed, Slowest: g.SlowerBy, P99: g.SlowerBy, Foreign: true})
+		list = append(list, invariant.AnswersWithin{Lanes: timed, Slowest: g.SlowerBy, P99: g.SlowerBy, Foreign: true, Like: g.like})
 	}
 	return list
 }
@@ -163,7 +170,7 @@ func (t Test) promise(s *scenario.Spec, c Class, limit time.Duration) (words str
 	groups := t.groups(c)
 	for _, g := range groups {
 		promised = append(promised, g.invariants(c, limit, len(groups) == 1)...)
-		asDefault = asDefault && g.Promise == Promise{}
+		asDefault = asDefault && g.Promise == Promise{} && !(g.like && c != Involuntary)
 		if note := g.note(); note != "" {
 			s.Notes = append(s.Notes, note)
 		}
@@ -187,7 +194,7 @@ func (t Test) promise(s *scenario.Spec, c Class, limit time.Duration) (words str
 	}
 	var all []string
 	for _, p := range promised {
-		if a, is := p.(invariant.AnswersWithin); !is || a.Slowest > 0 { // of the default, a claim says nothing
+		if a, is := p.(invariant.AnswersWithin); !is || a.Slowest > 0 || a.Like { // of the default, a claim says nothing
 			all = append(all, p.String())
 		}
 	}

@@ -187,3 +187,42 @@ func TestAnUpgradeKeepsThePromises(t *testing.T) {
 		t.Errorf("claim %q, notes %q", s.Claim, s.Notes)
 	}
 }
+
+// An answer like those before is promised during a voluntary disruption, on all lanes of its probe, however few its requests are.
+func TestAnswersLikeBeforeArePromised(t *testing.T) {
+	a, _ := read(t, manifests)
+	like := apptest.OfURL("http://web/", 0)
+	like.Like = true
+	other := apptest.OfURL("http://web/other", 1)
+	few := like
+	few.Rate = 2
+	const promised = "; and none has a status or a length that no answer had then"
+	for name, test := range map[string]struct {
+		probes []apptest.Probe
+		fault  string
+		want   []string
+		claims bool
+	}{
+		"alone":               {[]apptest.Probe{like}, "rollout", []string{"NoFailedRequests {}", `AnswersWithin {"foreign":true,"like":true}`, `RolloutCompletes {"workload":"web"}`}, true},
+		"rarely":              {[]apptest.Probe{few}, "delete-pod", []string{"NoFailedRequests {}", `AnswersWithin {"foreign":true,"like":true}`}, true},
+		"the API server away": {[]apptest.Probe{like}, "apiserver", []string{"NoFailedRequests {}", `AnswersWithin {"foreign":true,"like":true}`}, true},
+		"after a loss":        {[]apptest.Probe{like}, "node-kill", []string{"FailuresEndWithin {}"}, false},
+		"beside another": {[]apptest.Probe{like, other}, "delete-pod", []string{
+			`NoFailedRequests {"lanes":["fresh@web","reused@web"]}`, `AnswersWithin {"lanes":["fresh@web","reused@web"],"foreign":true,"like":true}`,
+			`NoFailedRequests {"lanes":["fresh@web-2","reused@web-2"]}`, `AnswersWithin {"lanes":["fresh@web-2","reused@web-2"],"foreign":true}`,
+		}, true},
+	} {
+		s := only(t, apptest.Test{App: a, Probes: test.probes, Faults: []string{test.fault}})
+		if diff := cmp.Diff(test.want, recorded(t, s)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+		if strings.Contains(s.Claim, promised) != test.claims {
+			t.Errorf("%s: %s", name, s.Claim)
+		}
+	}
+	loose := apptest.Promises{Each: apptest.Promise{Failed: apptest.Allowance{AtMost: 3}}}
+	_, _, err := apptest.Test{App: a, Probes: []apptest.Probe{like}, Promises: loose}.Scenarios()
+	if err == nil || !strings.Contains(err.Error(), "probe web: expect like before, and failed above 0") {
+		t.Errorf("with an allowance: %v", err)
+	}
+}

@@ -36,6 +36,9 @@ type AnswersWithin struct {
 	// Foreign says that how fast the system answers is its own affair, such as that of a user's application: it is compared with itself, however
 	// slow it was before. What is slower than its client's time-outs fails.
 	Foreign bool `json:"foreign,omitempty"`
+	// Like says that no answer has a status or a length as none before the first fault had. Without it, such answers of a Foreign system are shown.
+	// Where answers had many lengths before, a length proves nothing, and Like is Unknown.
+	Like bool `json:"like,omitempty"`
 }
 
 const (
@@ -56,8 +59,12 @@ func (p AnswersWithin) slowest() time.Duration { return cmp.Or(p.Slowest, Slowes
 func (p AnswersWithin) p99() time.Duration     { return cmp.Or(p.P99, P99Answer) }
 
 func (p AnswersWithin) String() string {
-	return fmt.Sprintf("the slowest answer on %s takes at most %s longer than while nothing is disturbed, and 99 of 100 at most %s longer",
-		prose.OnLanes(p.Lanes), p.slowest(), p.p99())
+	like := ""
+	if p.Like {
+		like = "; and none has a status or a length that no answer had then"
+	}
+	return fmt.Sprintf("the slowest answer on %s takes at most %s longer than while nothing is disturbed, and 99 of 100 at most %s longer%s",
+		prose.OnLanes(p.Lanes), p.slowest(), p.p99(), like)
 }
 
 // Needs implements Invariant.
@@ -111,7 +118,11 @@ func (j *answersWithin) Take(r *history.Request) {
 			return
 		}
 	}
-	switch began := j.tally.Watch.From - j.facts.ClockError(); { // what may have come later does not tell how it was before
+	began := j.tally.Watch.From - j.facts.ClockError()
+	if j.promise.Foreign {
+		a.forms.take(r, r.Done < began, j.excuse)
+	}
+	switch { // what may have come later does not tell how it was before
 	case r.Done < began:
 		a.steady.add(r, true)
 		return
@@ -181,8 +192,15 @@ func (j *answersWithin) End(missing verdict.Missing) verdict.Verdict {
 		missing.Add("%s", s)
 		s.why.Count(&v, 1)
 	}
+	odd := j.alike(&v, lanes, &missing)
 	if len(broken) > 0 {
 		return j.violated(v, lanes, broken, missing)
+	}
+	if odd != nil {
+		v.At = odd.at
+		v.Measure(failures.SinceNumber+string(odd.lane), float64(odd.n))
+		j.support(&v, lanes)
+		return v.Violated(missing, "%s", odd)
 	}
 	j.support(&v, lanes)
 	v.Support(j.tally.VictimLines(lanes)...)

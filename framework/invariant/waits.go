@@ -23,6 +23,7 @@ type laneWaits struct {
 	steady, disturbed, recovered answerTimes
 	slots                        []slowest // from the beginning of the first fault on
 	failed                       uint64
+	forms                        forms // where the promise is Foreign
 }
 
 // answerTimes are the durations of answers from when their requests were sent, and from when they were due. calm are the former without
