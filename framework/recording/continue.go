@@ -27,7 +27,7 @@ func Continue(ctx context.Context, o Options, survey Survey, file runfolder.File
 		return runfolder.File{}, fmt.Errorf("continue the recording in %s: %w", o.Run.Dir, err)
 	}
 	defer func() { _ = lock.Close() }()
-	s, err := reopen(ctx, o, survey, file)
+	s, err := reopen(o, survey, file)
 	if err != nil {
 		return runfolder.File{}, fmt.Errorf("continue the recording in %s: %w", o.Run.Dir, err)
 	}
@@ -36,8 +36,8 @@ func Continue(ctx context.Context, o Options, survey Survey, file runfolder.File
 }
 
 // reopen connects to the cluster, and continues the record.
-func reopen(ctx context.Context, o Options, survey Survey, file runfolder.File) (*Session, error) {
-	s, err := connect(ctx, o, survey)
+func reopen(o Options, survey Survey, file runfolder.File) (*Session, error) {
+	s, err := connect(o, survey)
 	if err != nil {
 		return nil, err
 	}

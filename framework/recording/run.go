@@ -75,7 +75,7 @@ func (s *Session) run(ctx context.Context, file runfolder.File, body Body) (runf
 
 // open connects to the cluster, and begins the record.
 func open(ctx context.Context, o Options, survey Survey) (*Session, error) {
-	s, err := connect(ctx, o, survey)
+	s, err := connect(o, survey)
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +92,7 @@ func open(ctx context.Context, o Options, survey Survey) (*Session, error) {
 }
 
 // connect connects to the cluster.
-func connect(ctx context.Context, o Options, survey Survey) (*Session, error) {
+func connect(o Options, survey Survey) (*Session, error) {
 	s := &Session{options: o, Survey: survey, config: reading(o.Access), clock: newServerClock(), began: time.Now()}
 	s.config.Wrap(s.clock.wrap)
 	var err error
