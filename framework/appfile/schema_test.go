@@ -155,9 +155,10 @@ func lanes() (names []string) {
 	return names
 }
 
-// The schema is generated, so that it cannot say another thing than the types that the file is read into.
-func TestSchema(t *testing.T) {
-	s := schemas{
+// ofFile is the schema of a file, and what it is made of.
+func ofFile(t *testing.T) (s schemas, made object) {
+	t.Helper()
+	s = schemas{
 		comments: comments(t),
 		values: map[string][]string{
 			"apiVersion": {appfile.APIVersion}, "kind": {appfile.Kind}, "app.pull": {appfile.PullMissing, appfile.PullNever},
@@ -167,11 +168,17 @@ func TestSchema(t *testing.T) {
 		required: map[string][]string{"": {"apiVersion", "kind", "app"}, "app.chart": {"path"}, "probes[].expect.json": {"path"}, "probes[].headers.*": {"fromSecret"},
 			"cluster": {"uid"}, "disturb.window": {"from", "to"}, "disturb.nodeKill": {"command", "undo"}},
 	}
-	made := s.of(reflect.TypeFor[appfile.File](), "")
+	made = s.of(reflect.TypeFor[appfile.File](), "")
 	made["$schema"], made["title"] = "http://json-schema.org/draft-07/schema#", "holdfast.yaml"
 	made["if"] = object{"required": []string{"cluster"}}
 	made["else"] = object{"properties": object{"faults": object{"items": fault(false)}}}
 	made["description"] = "The test of an application, which holdfast test reads."
+	return s, made
+}
+
+// The schema is generated, so that it cannot say another thing than the types that the file is read into.
+func TestSchema(t *testing.T) {
+	s, made := ofFile(t)
 	text, err := json.MarshalIndent(made, "", "  ")
 	if err != nil {
 		t.Fatal(err)

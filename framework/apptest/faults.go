@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/fault"
@@ -149,6 +150,24 @@ func away(noun string, c fault.Component, span time.Duration) Disruption {
 	return Disruption{class: unharmed, noun: noun, make: func(app.Workload) scenario.Spec {
 		return scenario.Spec{Faults: []fault.Fault{fault.ComponentAway{Component: c, For: span}}, About: span + time.Minute}
 	}}
+}
+
+// Does says what is done to a workload.
+func (d Disruption) Does() string {
+	if d.after == "" {
+		return d.noun
+	}
+	_, does, _ := strings.Cut(fmt.Sprintf(d.after, "the workload"), " ") // after, or when
+	return does
+}
+
+// Promised is what is promised by default to the clients.
+func (d Disruption) Promised() string {
+	promised := cmp.Or(d.outcome, "no request fails, and answers take hardly longer")
+	for _, p := range d.make(app.Workload{}).Promises {
+		promised += "; " + p.String()
+	}
+	return promised
 }
 
 // FaultNames are the names of Faults, in order.
