@@ -150,6 +150,43 @@ func TestRolloutCompletes(t *testing.T) {
 	numbers(t, v, map[string]float64{"rollouts": 2, "stuck": 1, invariant.NoRoomNumber: 1})
 }
 
+// Of a DaemonSet, one pod goes before the next comes. Its controller has no condition for a pod that it cannot create, and Events about others say
+// nothing of it; a pod of another owner with the same labels is none of its own.
+func TestARolloutOfADaemonSet(t *testing.T) {
+	onNodes := func(between func(*ht.Builder)) *ht.Builder {
+		return updating(between).EditEvents(func(e *history.Event) {
+			switch {
+			case e.Workload != nil:
+				e.Workload.DaemonSet = true
+			case e.Pod != nil && e.Pod.Owner == "":
+				e.Pod.Owner = history.OwnerOf("DaemonSet", ht.Service)
+			}
+		})
+	}
+	oneAway := func(b *ht.Builder) {
+		b.Pod(updateAt+second, ht.ReadyPod("backend-1", "w1", history.Deleted))
+		w := three("new", 0, 2)
+		w.Available, w.Ready = 2, 2
+		b.Workload(updateAt+2*second, w)
+	}
+	stranger := func(b *ht.Builder) {
+		p := ht.ReadyPod("backend-x", "w1", history.Added)
+		p.Owner = history.OwnerOf("Job", ht.Service)
+		b.Pod(12*second, p)
+	}
+	const began = "the rolling update of backend that began at 20s had not come to its end 1m15s later: "
+	checkAll(t, []sample{
+		{"held", onNodes(inTurn(stranger, replaceAll)), invariant.RolloutCompletes{}, verdict.Held, 0, "2 rolling updates of backend came to their end, the slowest after 6s"},
+		{"no pod", onNodes(inTurn(func(b *ht.Builder) {
+			b.Event(history.Event{T: updateAt + second, KubeNote: &history.KubeNote{
+				Namespace: ht.Namespace, Kind: "DaemonSet", Name: ht.Service, Type: "Warning", Reason: "FailedCreate", Message: "exceeded quota: team",
+			}})
+		}, oneAway)), invariant.RolloutCompletes{}, verdict.Violated, updateOver, began + "no further pod is created (FailedCreate): exceeded quota: team"},
+		{"no pod of another", onNodes(inTurn(oneAway, noted("StatefulSet", "other", "FailedCreate", "exceeded quota"))), invariant.RolloutCompletes{}, verdict.Unknown, 0,
+			"no verdict: " + began + "0 of 3 replicas updated, 2 available, 2 pods"},
+	})
+}
+
 // The rollback of an update that has ended can be stuck as well.
 func TestARollbackThatDoesNotEnd(t *testing.T) {
 	b := updating(replaceAll).DropEvents(func(e history.Event) bool { return e.Workload != nil && e.T > updateOver })

@@ -120,7 +120,12 @@ func New(manifests []Manifest, fallback string) (App, error) {
 	if err := errors.Join(errs...); err != nil {
 		return App{}, err
 	}
-	for i := range a.Workloads {
+	for i, w := range a.Workloads {
+		if at := slices.IndexFunc(a.Workloads[:i], func(o Workload) bool {
+			return o.Name == w.Name && slices.Contains([]string{o.Kind, w.Kind}, workloads.DaemonSet)
+		}); at >= 0 {
+			return App{}, fmt.Errorf("%s %s has the name of a %s, and a record tells workloads apart by their names: rename one of them for the test", w.Kind, w.Name, a.Workloads[at].Kind)
+		}
 		a.Workloads[i].Services = a.selecting(a.Workloads[i])
 		a.Workloads[i].Config, a.Workloads[i].Unconfigured = a.configOf(a.Workloads[i].Template)
 	}

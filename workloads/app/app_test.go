@@ -98,6 +98,7 @@ func TestWhatCannotBeTestedIsNamed(t *testing.T) {
 		"a word for a number":       {changed("replicas: 3", "replicas: three"), "a.yaml): line 6: spec.replicas is a string, and must be a whole number"},
 		"two namespaces":            {changed("{name: web}", "{name: web, namespace: other}") + "---" + store, "is in namespace"},
 		"agents of the cluster":     {strings.ReplaceAll(agent, "metadata: {name: agent}", "metadata: {name: agent, namespace: kube-system}"), "belongs to the cluster itself"},
+		"two of one name":           {web + "---\n" + strings.ReplaceAll(agent, "metadata: {name: agent}", "metadata: {name: web}"), "DaemonSet web has the name of a Deployment, and a record tells workloads apart"},
 		"no workload":               {"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n", "there is nothing to test"},
 		"a namespace of Kubernetes": {changed("{name: web}", "{name: web, namespace: kube-system}"), "belongs to the cluster itself"},
 	} {
