@@ -136,3 +136,29 @@ func TestALimitOnASlowMachine(t *testing.T) {
 		t.Errorf("slow before: %s", v.Seen)
 	}
 }
+
+// TestLoadThatASaturatedMachineDidNotSend is Unknown, and sent in a second run; so is no load that was missing on a machine that had time.
+func TestLoadThatASaturatedMachineDidNotSend(t *testing.T) {
+	gap := func() *ht.Builder {
+		return ht.Healthy().EditRequests(func(r *history.Request) {
+			if r.Lane == history.LaneFresh && r.Sent >= 20*second && r.Sent < 20400*ms {
+				r.Sent, r.Done = 20400*ms, 20400*ms+ht.Latency
+			}
+		})
+	}
+	for name, test := range map[string]struct {
+		run   *ht.Builder
+		again bool
+	}{
+		"saturated":                     {busy(gap(), ht.Worker, 17*second, 22*second, 1), true},
+		"under a quota":                 {grouped(gap(), 17*second, 22*second, heldBack(1.0/3)), true},
+		"a machine with time":           {gap(), false},
+		"saturated before the fault":    {busy(gap(), ht.Worker, 5*second, 9*second, 1), false},
+		"stopped by the worker's quota": {heard(gap(), 20400*ms, history.Noise{Of: ht.Worker, Pause: 400 * ms, Throttled: 400 * ms}), false},
+	} {
+		v := judge.Check(test.run.Run(), invariant.NoFailedRequests{})
+		if again := (judge.Found{Verdicts: []verdict.Verdict{v}}).Busy(); v.Outcome != verdict.Unknown || again != test.again {
+			t.Errorf("%s: %s, and it runs again: %v: %s", name, v.Outcome, again, v.Seen)
+		}
+	}
+}

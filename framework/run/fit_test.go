@@ -67,7 +67,7 @@ func TestAClusterThatStaysKeepsItsTimings(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, s := newFixture(t), quiet()
 		c.settings.Keep = true
-		c.measures(runfolder.Fit{Processors: 0.2, Requests: 400, PodStart: time.Second})
+		c.measures(runfolder.Fit{Processors: 0.4, Requests: 600, PodStart: time.Second})
 		c.one(t.Context(), s)
 		if f := c.kept(); len(f.Fits) != 1 || f.Fits[0].Rate != 0.5 || f.Fits[0].NodeMonitorGrace != 0 {
 			t.Errorf("run.json has %+v", f.Fits)

@@ -52,7 +52,7 @@ var levels = []struct {
 	{10 * time.Second, 0.95, 0.98},
 }
 
-// BusyNumber counts, in a verdict, what a saturated machine explains: failures, slow answers, and missed limits. OwnNumber counts those of a
+// BusyNumber counts, in a verdict, what a saturated machine explains: failures, slow answers, missed limits, and doubts about the load. OwnNumber counts those of a
 // machine that the tested application has saturated itself, for which no second run is made.
 const (
 	BusyNumber = "explainedByBusyMachine"

@@ -266,6 +266,10 @@ func (t *Stats) Numbers(v *verdict.Verdict, lanes []history.Lane) {
 	if retried > 0 {
 		v.Measure("maskedByGateway", float64(retried))
 	}
+	// Load that is missing on a saturated machine may be there in a second run.
+	if slowed, why := t.facts.Slowed(t.Watch.From, t.Watch.To); slowed > 0 {
+		why.Count(v, uint64(len(t.Starved(lanes))))
+	}
 }
 
 // lagNumbers adds how late the requests of a lane were sent.
