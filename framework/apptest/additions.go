@@ -29,7 +29,7 @@ type Addition struct {
 
 // additionFaults are the faults that show most clearly whether what a rule of the audit misses is missing.
 var additionFaults = map[string]string{
-	"no-prestop": "rollout", "no-readiness-probe": "rollout", "short-grace-period": "rollout", "offers-unready-pods": "rollout", "no-room-to-surge": "rollout",
+	"no-prestop": "rollout", "no-readiness-probe": "rollout", "short-grace-period": "rollout", "offers-unready-pods": "rollout", "no-room-to-surge": "rollout", "quota-stops-rollout": "rollout",
 	"no-budget": "drain", "single-replica": "drain", "budget-blocks-drains": "drain",
 	"one-node": "drain", "one-zone": "drain", "unusable-domain": "drain", "soft-constraint-violated": "drain", "no-match-label-keys": "drain",
 	"pending-on-hard-constraint": "drain", "unmeetable-anti-affinity": "drain",

@@ -25,7 +25,7 @@ func (s Scope) Access() (all []Access) {
 	if len(s.Namespaces) > 0 {
 		all = append(all, Access{Verb: "get", Resource: Namespaces}) // a Role of a namespace can grant it for that namespace
 	}
-	for _, r := range slices.Concat(always, []Resource{Budgets, Services, EndpointSlices, ConfigMaps}) {
+	for _, r := range slices.Concat(always, []Resource{Budgets, Services, EndpointSlices, ConfigMaps, Quotas}) {
 		if s.needs(r) {
 			all = append(all, Access{Verb: "list", Group: groups[r], Resource: r, Everywhere: r == Nodes})
 		}

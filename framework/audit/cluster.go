@@ -25,6 +25,7 @@ const (
 	Services       Resource = "services"
 	EndpointSlices Resource = "endpointslices"
 	ConfigMaps     Resource = "configmaps"
+	Quotas         Resource = "resourcequotas"
 )
 
 // Cluster is what Read read of a cluster. It is plain data, so a test can construct one.
@@ -38,6 +39,7 @@ type Cluster struct {
 	Slices    []discoveryv1.EndpointSlice
 	// ConfigMaps are those that a workload's template names.
 	ConfigMaps []corev1.ConfigMap
+	Quotas     []corev1.ResourceQuota
 	// Unread are the resources that could not be listed.
 	Unread []Unread
 }

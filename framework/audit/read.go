@@ -138,6 +138,10 @@ func (r *reader) readSurroundings() {
 			r.cluster.ConfigMaps = append(r.cluster.ConfigMaps, *m)
 		}
 	})
+	list(r, Quotas, r.client.CoreV1().ResourceQuotas, func(q *corev1.ResourceQuota) {
+		q.ManagedFields = nil
+		r.cluster.Quotas = append(r.cluster.Quotas, *q)
+	})
 	page(r, Nodes, "", r.client.CoreV1().Nodes(), func(n *corev1.Node) {
 		r.cluster.Nodes = append(r.cluster.Nodes, slimNode(n))
 	})

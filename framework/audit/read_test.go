@@ -43,7 +43,7 @@ func TestReadOnlyReads(t *testing.T) {
 	}
 	want := []string{
 		"get namespaces", "list deployments shop", "list statefulsets shop", "list replicasets shop", "list pods shop",
-		"list poddisruptionbudgets shop", "list services shop", "list endpointslices shop", "list configmaps shop", "list nodes",
+		"list poddisruptionbudgets shop", "list services shop", "list endpointslices shop", "list configmaps shop", "list resourcequotas shop", "list nodes",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("asked (-want +got):\n%s", diff)
@@ -137,6 +137,7 @@ func TestWhatMayNotBeReadIsNotChecked(t *testing.T) {
 		{Services, "all namespaces", []string{"no-readiness-probe", "no-prestop", "offers-unready-pods", "fixed-node-ports"}},
 		{EndpointSlices, "all namespaces", []string{"fixed-node-ports"}},
 		{ConfigMaps, "all namespaces", []string{"fixed-node-ports"}},
+		{Quotas, "all namespaces", []string{"quota-stops-rollout"}},
 	} {
 		w := newWorld(t, mutant{backend: workloads.Backend{
 			Spread: workloads.NoSpread, Budget: workloads.NoBudget, Readiness: workloads.NoReadiness,

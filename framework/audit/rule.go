@@ -45,6 +45,7 @@ var Rules = []Rule{
 	pendingOnHardConstraint,
 	unmeetableAntiAffinity,
 	noRoomToSurge,
+	quotaStopsRollout,
 	budgetBlocksDrains,
 	noBudget,
 	unusableDomain,

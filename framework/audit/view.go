@@ -30,6 +30,7 @@ type contents struct {
 	workloads  []*Workload
 	budgets    []cover
 	services   []*corev1.Service
+	quotas     []*corev1.ResourceQuota
 	configMaps map[string]*corev1.ConfigMap
 }
 
@@ -53,6 +54,9 @@ func newView(c *Cluster, kubectl string) *view {
 	}
 	for i := range c.ConfigMaps {
 		v.inside(c.ConfigMaps[i].Namespace).configMaps[c.ConfigMaps[i].Name] = &c.ConfigMaps[i]
+	}
+	for i := range c.Quotas {
+		v.inside(c.Quotas[i].Namespace).quotas = append(v.inside(c.Quotas[i].Namespace).quotas, &c.Quotas[i])
 	}
 	for i := range c.Services {
 		v.indexService(&c.Services[i])

@@ -62,7 +62,7 @@ var drainCure = cure{rules: []string{"budget-blocks-drains", "single-replica"}, 
 
 // rolloutCure is for a rollout that does not come to its end because a new pod has no place, and startCure for another one.
 var (
-	rolloutCure = cure{rules: []string{"unmeetable-anti-affinity", "no-room-to-surge"},
+	rolloutCure = cure{rules: []string{"unmeetable-anti-affinity", "no-room-to-surge", "quota-stops-rollout"},
 		advice: "let a rollout end an old pod before it starts a new one (strategy.rollingUpdate: maxUnavailable 1, maxSurge 0), or make room for one pod more"}
 	startCure = cure{advice: "mend what Kubernetes says of the new pod, which the verdict and the pods' logs have"}
 )

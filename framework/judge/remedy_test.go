@@ -65,6 +65,10 @@ func TestRemediesTakeAwayTheCauseThatWasSeen(t *testing.T) {
 			[]history.Finding{{Rule: "no-room-to-surge", Commands: []string{"x"}, Fix: json.RawMessage(`[{}]`)}},
 			broken(stuck, map[string]float64{invariant.NoRoomNumber: 1}), []string{"no-room-to-surge: a rollout did not come to its end, because"},
 		},
+		"a rollout without room in a quota that the audit has seen": {
+			[]history.Finding{{Rule: "quota-stops-rollout", Commands: []string{"x"}, Fix: json.RawMessage(`[{}]`)}},
+			broken(stuck, map[string]float64{invariant.NoRoomNumber: 1}), []string{"quota-stops-rollout: a rollout did not come to its end, because"},
+		},
 		"a rollout without room in a quota": {
 			[]history.Finding{sleep}, broken(stuck, map[string]float64{invariant.NoRoomNumber: 1}), []string{"has no place: let a rollout end an old pod before it starts a new one"},
 		},
