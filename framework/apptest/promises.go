@@ -170,7 +170,7 @@ func (t Test) promise(s *scenario.Spec, c Class, limit time.Duration) (words str
 	groups := t.groups(c)
 	for _, g := range groups {
 		promised = append(promised, g.invariants(c, limit, len(groups) == 1)...)
-		asDefault = asDefault && g.Promise == Promise{} && !(g.like && c != Involuntary)
+		asDefault = asDefault && g.Promise == Promise{} && (!g.like || c == Involuntary)
 		if note := g.note(); note != "" {
 			s.Notes = append(s.Notes, note)
 		}

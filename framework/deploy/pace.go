@@ -37,7 +37,7 @@ func (p *pace) see(object, saw string, h Hindrance) (hopeless bool) {
 	now, changed := time.Now(), before != saw
 	p.saw[object] = saw
 	switch {
-	case saw == allReady && !(known && changed):
+	case saw == allReady && (!known || !changed):
 	case h.Why == "", changed && h.Container == "": // what crashes is ready for a moment now and then
 		p.moved = now
 	}

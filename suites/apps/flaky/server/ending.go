@@ -37,7 +37,7 @@ func (e *ending) serve(s *http.Server) {
 }
 
 // wait returns when all servers have ended after SIGTERM.
-func (e *ending) wait() {
+func (e *ending) wait(ctx context.Context) {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGTERM)
 	<-signals
@@ -45,10 +45,10 @@ func (e *ending) wait() {
 		return
 	}
 	e.told.Store(true)
-	time.Sleep(serves)
+	<-time.After(serves)
 	e.leaving.Store(true)
-	time.Sleep(leaves)
-	ctx, cancel := context.WithTimeout(context.Background(), shuts)
+	<-time.After(leaves)
+	ctx, cancel := context.WithTimeout(ctx, shuts)
 	defer cancel()
 	var all sync.WaitGroup
 	for _, s := range e.servers {

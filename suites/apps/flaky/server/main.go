@@ -30,7 +30,7 @@ func main() {
 	for _, address := range []string{":8080", ":8081"} {
 		e.serve(&http.Server{Addr: address, Handler: handler(*how, *every, *depend, &e)}) //nolint:gosec // time-outs are the clients'
 	}
-	e.wait()
+	e.wait(context.Background())
 }
 
 // status is that of a dependency's answer.
