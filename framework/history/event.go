@@ -82,7 +82,8 @@ type FaultMark struct {
 	Pods  []string `json:"pods,omitempty"`
 	// Witness describes what the witness saw.
 	Witness string `json:"witness,omitempty"`
-	// Hit is the number of the witness's probes that were affected, for faults that no watch can see, such as packet loss.
+	// Hit is the number of the witness's probes that were affected, for faults that no watch can see, such as packet loss. Without Nodes, it was
+	// the Pods that were looked at.
 	Hit int `json:"hit,omitempty"`
 	// Processes is the number of a component's processes that the witness saw running before and missing now. No watch sees
 	// processes.
