@@ -13,6 +13,6 @@ var KillContainerSlowStart = scenario.Mutate(chaos.KillOneContainer, scenario.Mu
 	Name:     "mutants/kill-container-slow-start",
 	Removed:  "a start that is faster than the promised recovery from a crash",
 	CaughtBy: invariant.RecoversWithin{},
-	// The limit is 45 s from the kill, and the container is not ready before 58 s.
-	Break: func(s *scenario.Spec) { s.Backend.StartDelay, s.About = 58*time.Second, 3*time.Minute },
+	// The limit is 15 s from the kill, and the container is not ready before 28 s.
+	Break: func(s *scenario.Spec) { s.Backend.StartDelay, s.About = 28*time.Second, 2*time.Minute },
 })

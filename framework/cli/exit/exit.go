@@ -106,12 +106,15 @@ func CutShort(by string, interrupted, notBegun int) error {
 	if strings.HasPrefix(by, runfolder.OutOfTime) {
 		return codeError{Unknown, fmt.Errorf("unknown: %d scenarios were left out: %s", notBegun, by)}
 	}
+	counts := fmt.Sprintf("%d interrupted, %d not begun", interrupted, notBegun)
 	if signal := unix.SignalNum(by); signal > 0 {
 		code = 128 + int(signal)
 	} else if by == "" {
 		code = Interrupted
+	} else {
+		return codeError{code, fmt.Errorf("the run ended early, with %s: %s", counts, by)}
 	}
-	return codeError{code, fmt.Errorf("interrupted by %s: %d interrupted, %d not begun", cmp.Or(by, "a signal"), interrupted, notBegun)}
+	return codeError{code, fmt.Errorf("interrupted by %s: %s", cmp.Or(by, "a signal"), counts)}
 }
 
 // FailedBefore is the exit code of a run in which the harness failed.
