@@ -222,7 +222,7 @@ func (t Test) Notes(w app.Workload) (notes []string) {
 	}
 	if idle := t.idle(); idle > 0 {
 		notes = append(notes, fmt.Sprintf("No kept connection is idle for longer than %s, at the scenario's rate from one load worker: longer keep-alive time-outs of servers "+
-			"are not met. Idle of a probe meets them.", idle.Round(10*time.Millisecond)))
+			"are not met. The field idle of a probe meets them.", idle.Round(10*time.Millisecond)))
 	}
 	for _, p := range t.Probes {
 		if rate := cmp.Or(p.Rate, t.rate()); p.slowest(t.rate()) < rate {

@@ -15,7 +15,7 @@ import (
 // Each scenario notes what the requests of the probes do not meet, in the Services that they are sent to and no others.
 func TestNotesOfWhatRequestsDoNotMeet(t *testing.T) {
 	const idle = "No kept connection is idle for longer than 640ms, at the scenario's rate from one load worker: longer keep-alive time-outs of servers are not met. " +
-		"Idle of a probe meets them."
+		"The field idle of a probe meets them."
 	sticky := strings.NewReplacer("type: LoadBalancer", "type: LoadBalancer, sessionAffinity: ClientIP, internalTrafficPolicy: Local").Replace(behindAnIngress)
 	web := apptest.OfURL("http://web/", 0)
 	slow := web

@@ -22,8 +22,8 @@ type ending struct {
 }
 
 const (
-	serves = 5 * time.Second // as before
-	leaves = 2 * time.Second
+	serves = 2 * time.Second // as before
+	leaves = time.Second
 	shuts  = 5 * time.Second
 )
 
