@@ -3,6 +3,7 @@
 package apps_test
 
 import (
+	"context"
 	"os/exec"
 	"regexp"
 	"testing"
@@ -29,7 +30,7 @@ var reported = []application{
 	},
 	{
 		folder: "reported/shared-dependency", want: map[string]string{"app/delete-pod-web": "held", "app/delete-pod-cache": "violated"},
-		says: `withdrew themselves by their readiness probes`,
+		says: `withdrawn themselves by their readiness probes`,
 	},
 	{folder: "reported/late-answers", want: map[string]string{"app/rollout": "violated"}, says: `the slowest answer .*2\.5`},
 	{
@@ -44,6 +45,21 @@ var reported = []application{
 
 // cut is how many requests an HAProxy that is told to end by SIGTERM may cut: some on kept connections of each of six pods.
 const cut = 18
+
+// All are tested on one cluster, which takes a quarter less time than one for each.
+func TestReported(t *testing.T) {
+	const cluster = "reported"
+	holdfast := func(args ...string) {
+		if out, err := exec.CommandContext(context.WithoutCancel(t.Context()), "../../bin/holdfast", args...).CombinedOutput(); err != nil {
+			t.Fatalf("%q: %v\n%s", args, err, out)
+		}
+	}
+	holdfast("up", cluster, "--workers-per-zone", "1")
+	t.Cleanup(func() { holdfast("down", cluster) })
+	for _, app := range reported {
+		t.Run(app.folder, func(t *testing.T) { app.test(t, "--cluster", cluster) })
+	}
+}
 
 // A Job runs for 20 s of each minute: its pod, which the Service selects, is met before anything is disturbed, or in the rollout.
 func TestReportedJobIsNamed(t *testing.T) {
