@@ -28,6 +28,8 @@ func checkQuotaStopsRollout(s *subject) {
 			continue
 		}
 		ops, _ := s.letGo(0)
+		// A new pod that is refused meanwhile is tried again later each time, and an old one counts until it is gone.
+		ops = append(ops, op{"add", "/spec/strategy/rollingUpdate/maxSurge", 0})
 		s.find(Finding{
 			Evidence: fmt.Sprintf("a rollout starts a new pod while all %d old ones are there, and ResourceQuota %s has no room for it: %s", s.Replicas, q.Name, why),
 			Fix:      s.patchOps(ops), Caution: "during a rollout it then runs one pod fewer than wanted",

@@ -23,7 +23,10 @@ var reported = []application{
 		folder: "reported/host-port", args: []string{"--fix"}, want: map[string]string{"app/rollout": "violated", "app/rollout-fixed": "held"},
 		says: `FailedScheduling(.|\n)*no-room-to-surge`,
 	},
-	{folder: "reported/quota-full", want: map[string]string{"app/rollout": "violated"}, says: `FailedCreate.*exceeded quota`},
+	{
+		folder: "reported/quota-full", args: []string{"--fix"}, want: map[string]string{"app/rollout": "violated", "app/rollout-fixed": "held"},
+		says: `FailedCreate.*exceeded quota`,
+	},
 	{
 		folder: "reported/offers-unready", args: []string{"--fix"}, want: map[string]string{"app/rollout": "violated", "app/rollout-fixed": "held"},
 		says: `offers-unready-pods`,
