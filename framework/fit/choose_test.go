@@ -24,9 +24,9 @@ func TestChoose(t *testing.T) {
 		grace                time.Duration
 	}{
 		"calm":                             {1.2, 3000, time.Second, 0, 1, 0, 0},
-		"just enough":                      {0.6, 800, 8 * time.Second, 0, 1, 0, 0},
-		"pods start slowly":                {0.6, 800, 9 * time.Second, 0, 1, 0, patient},
-		"half":                             {0.59, 3000, time.Second, 0, 0.5, 1, patient},
+		"just enough":                      {0.68, 800, 8 * time.Second, 0, 1, 0, 0},
+		"pods start slowly":                {0.68, 800, 9 * time.Second, 0, 1, 0, patient},
+		"half":                             {0.67, 3000, time.Second, 0, 0.5, 1, patient},
 		"its system calls are slow":        {1.5, 500, time.Second, 0, 0.5, 1, patient},
 		"a quarter":                        {0.26, 150, 30 * time.Second, 0, 0.25, 1, patient},
 		"no processor is left":             {0.21, 3000, time.Second, 0, 0, 0, 0},
