@@ -106,7 +106,7 @@ test-app: build app-images ## Test an application that nobody here wrote: nginx 
 	bin/holdfast test suites/apps/nginx/holdfast.yaml --fix
 
 .PHONY: apps
-apps: build app-images ## Test every application in suites/apps (real; about three quarters of an hour)
+apps: build app-images ## Test every application in suites/apps (real; about an hour)
 	go test -tags e2e -count 1 -timeout 2h -v ./suites/apps
 
 .PHONY: app-images

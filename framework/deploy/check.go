@@ -31,7 +31,7 @@ func (e *RefusedError) Error() string {
 	return fmt.Sprintf("the API server refuses %s of the application: correct the manifests:\n  %s", prose.Count(len(e.Lines), "object"), strings.Join(e.Lines, "\n  "))
 }
 
-// Refused is the *RefusedError in an error; nil: there is none.
+// Refused is the *RefusedError in an error; nil: the error has no such error.
 func Refused(err error) error {
 	if refused := (*RefusedError)(nil); errors.As(err, &refused) {
 		return refused
@@ -78,7 +78,7 @@ func (d *Deployment) Check(ctx context.Context) (whole bool, err error) {
 	d.dry = []string{metav1.DryRunAll}
 	left, refused := d.questions(ctx), &RefusedError{}
 	isAPI := func(m app.Manifest) bool { return m.Object.GetKind() == "APIService" }
-	mayCome, looks := slices.ContainsFunc(d.App.All(), isAPI), 0 // a kind that nobody knows
+	mayCome, looks := slices.ContainsFunc(d.App.All(), isAPI), 0 // an APIService may bring any kind
 	err = poll.Until(ctx, "the API server to check the manifests", checkLimit, func(ctx context.Context) (bool, string, error) {
 		var later []question
 		var unanswered error

@@ -88,7 +88,7 @@ func TestOnlyWhatIsRefusedForGoodIsRefused(t *testing.T) {
 	}{
 		"it is accepted":                            {"", "", nil, nil},
 		"it is not valid":                           {"", "", []error{invalid}, []string{"Deployment web (app.yaml): " + invalid.Error()}},
-		"a field that nobody knows":                 {"", "", []error{malformed}, []string{"Deployment web (app.yaml): " + malformed.Error()}},
+		"a field that the kind does not have":       {"", "", []error{malformed}, []string{"Deployment web (app.yaml): " + malformed.Error()}},
 		"it does not decode":                        {"", "", []error{apierrors.NewBadRequest("error decoding patch")}, []string{"Deployment web (app.yaml): error decoding patch"}},
 		"a webhook with side effects":               {"", "", []error{noDryRun}, nil},
 		"a webhook that denies":                     {"", "", []error{denied}, nil},
@@ -107,7 +107,7 @@ func TestOnlyWhatIsRefusedForGoodIsRefused(t *testing.T) {
 		"a kind that the application defines":       {"", definition + cart, nil, nil},
 		"a kind that an operator may define":        {operator, unknown, nil, nil},
 		"a kind that an API of the application has": {"", "apiVersion: apiregistration.k8s.io/v1\nkind: APIService\nmetadata: {name: v1.other.org}\n---\n" + unknown, nil, nil},
-		"a kind of nobody":                          {"", unknown, nil, []string{`Thing thing (app.yaml): no matches for kind "Thing" in version "other.org/v1"`}},
+		"a kind that nothing defines":               {"", unknown, nil, []string{`Thing thing (app.yaml): no matches for kind "Thing" in version "other.org/v1"`}},
 		"all in one list, in their order": {"", unknown + role, []error{invalid}, []string{
 			"ClusterRole role (app.yaml): it exists already, and holdfast did not create it: remove it, or leave it out of the manifests of the test",
 			"Deployment web (app.yaml): " + invalid.Error(), `Thing thing (app.yaml): no matches for kind "Thing" in version "other.org/v1"`,

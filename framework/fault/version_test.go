@@ -61,7 +61,7 @@ func (w *world) pod() *corev1.Pod {
 	return p
 }
 
-// badPod runs and is not ready, unless nobody asks. Without its image it waits.
+// badPod runs, and is not ready if its template has a readiness probe. Without its image it waits.
 func (w *world) badPod() *corev1.Pod {
 	p := w.pod()
 	p.Name = strings.Replace(p.Name, "pod-", "bad-", 1)

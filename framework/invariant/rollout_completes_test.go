@@ -151,7 +151,7 @@ func TestRolloutCompletes(t *testing.T) {
 }
 
 // Of a DaemonSet, one pod goes before the next comes. Its controller has no condition for a pod that it cannot create, and Events about others say
-// nothing of it; a pod of another owner with the same labels is none of its own.
+// nothing of it; a pod of another owner with the same labels is not one of its pods.
 func TestARolloutOfADaemonSet(t *testing.T) {
 	onNodes := func(between func(*ht.Builder)) *ht.Builder {
 		return updating(between).EditEvents(func(e *history.Event) {

@@ -49,7 +49,7 @@ var reported = []application{
 // cut is how many requests an HAProxy that is told to end by SIGTERM may cut: some on kept connections of each of six pods.
 const cut = 18
 
-// All are tested on one cluster, which takes a quarter less time than one for each.
+// All are tested on one cluster, which takes about half of the time of one for each.
 func TestReported(t *testing.T) {
 	const cluster = "reported"
 	holdfast := func(args ...string) {

@@ -193,7 +193,7 @@ func (a App) selecting(w Workload) (names []string) {
 	return names
 }
 
-// configOf is the first of the ConfigMaps and Secrets of a template that may be changed, or why there is none. One that only the cluster has counts
+// configOf is the first of the ConfigMaps and Secrets of a template that may be changed, or why it has no such object. One that only the cluster has counts
 // as one that may.
 func (a App) configOf(template corev1.PodTemplateSpec) (c workloads.Config, why string) {
 	var fixed []string
@@ -218,7 +218,7 @@ func (a App) configOf(template corev1.PodTemplateSpec) (c workloads.Config, why 
 const Domain = ".svc.cluster.local"
 
 // Service finds a Service by the host of a URL: its name, or the longer names that the cluster's DNS has for it. One of type ExternalName is
-// followed to the Service that it leads to; where that is none of the application, it is returned itself.
+// followed to the Service that it leads to; where that Service is not of the application, the ExternalName is returned itself.
 func (a App) Service(host string) (Service, bool) {
 	s, known := a.lookUp(a.Services, host)
 	for range a.Services { // they may lead in circles

@@ -27,8 +27,8 @@ const (
 	// processors it is 50 % at most, and all that was planted was found.
 	heldBack = 0.52
 	// wanted is the share of all processors that nodes must have wanted meanwhile: what they used, and what the quota kept from them. With a third of
-	// two processors, in 11 scenarios that held, they wanted 51 to 93 % in the middle and up to 99 % for some seconds; with a quarter and a
-	// sixth 98 and 99 % in the middle, and the load worker sent its requests in bursts.
+	// two processors, in 11 scenarios that held, they wanted 43 to 93 % in the middle and up to 99 % for some seconds; with a quarter 84 to
+	// 98 % and with a sixth 99 % in the middle, and the load worker sent its requests in bursts.
 	wanted  = 0.95
 	heldFor = 3 * time.Second
 	// idle is the share of used processor time below which a load worker that is late has been held back by something else than others' work.

@@ -27,7 +27,7 @@ type Trial struct {
 }
 
 // Blocked reports whether no connection could be made although something may listen there: what drops packets on their way looks so. A
-// connection that is refused is none of it, because somebody refused it. A name that the DNS does not know leads nowhere either.
+// refused connection is not such an error, because a host refused it. A name that the DNS does not know leads nowhere either.
 func (t Trial) Blocked() bool {
 	return strings.HasSuffix(t.Err, "no such host") || t.Outcome == history.TimeoutConnect || t.Outcome == history.Unreachable
 }
