@@ -45,7 +45,7 @@ func configure(name string, spec clusters.Spec, on ground) *v1alpha4.Cluster {
 			DisableDefaultCNI: on.ownNetwork,
 			DNSSearch:         &[]string{}, // otherwise every pod gets the host's search domains, and its lookups leave the cluster
 		},
-		KubeadmConfigPatches: []string{controlPlanePatch(spec), kubeletPatch(spec, on)},
+		KubeadmConfigPatches: []string{controlPlanePatch(spec), kubeletPatch(spec, on), patience("InitConfiguration"), patience("JoinConfiguration")},
 	}
 	if !on.ownNetwork { // an image that holdfast built has them already
 		config.ContainerdConfigPatches = []string{nodeimage.ContainerdSettings}
@@ -85,6 +85,15 @@ func configureNode(m member, on ground) v1alpha4.Node {
 		node.Labels[clusters.LabelZone] = m.zone
 	}
 	return node
+}
+
+// patience lets kubeadm wait longer for an answer of the API server than the minute that is its default: on a machine with a third of two
+// processors, the API server does not answer within a minute of the kubelet's start, and kubeadm init gives up. A kubeadm before v1.31 does not
+// know the field, and warns of it.
+//
+// Source: https://kubernetes.io/docs/reference/config-api/kubeadm-config.v1beta4/#kubeadm-k8s-io-v1beta4-Timeouts
+func patience(kind string) string {
+	return "kind: " + kind + "\ntimeouts:\n  kubernetesAPICall: 5m0s\n"
 }
 
 const loadNodePatch = `kind: JoinConfiguration
