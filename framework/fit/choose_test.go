@@ -124,14 +124,17 @@ func TestApplyWaitsForEnoughAnswers(t *testing.T) {
 		change       func(*scenario.Spec)
 		steady, more time.Duration
 	}{
-		"a quarter":                     {0.25, func(*scenario.Spec) {}, 6 * time.Second, 3 * time.Second},
-		"enough as it is":               {0.5, func(*scenario.Spec) {}, 3 * time.Second, 0},
-		"calm":                          {1, func(*scenario.Spec) {}, 3 * time.Second, 0},
-		"the bound":                     {0.04, func(s *scenario.Spec) { s.Steady = 4 * time.Second }, 30 * time.Second, 26 * time.Second},
-		"longer than the bound":         {0.5, func(s *scenario.Spec) { s.Steady = 40 * time.Second }, 40 * time.Second, 0},
-		"nothing is compared":           {0.25, func(s *scenario.Spec) { s.Promises = s.Promises[:1] }, 3 * time.Second, 0},
-		"no load":                       {0.25, func(s *scenario.Spec) { s.Load = nil }, 3 * time.Second, 0},
-		"a mutant that loses requests":  {0.25, func(s *scenario.Spec) { s.Mutant = &history.Mutant{CaughtBy: "NoFailedRequests"} }, 3 * time.Second, 0},
+		"a quarter":                    {0.25, func(*scenario.Spec) {}, 6 * time.Second, 3 * time.Second},
+		"enough as it is":              {0.5, func(*scenario.Spec) {}, 3 * time.Second, 0},
+		"calm":                         {1, func(*scenario.Spec) {}, 3 * time.Second, 0},
+		"the bound":                    {0.04, func(s *scenario.Spec) { s.Steady = 4 * time.Second }, 30 * time.Second, 26 * time.Second},
+		"longer than the bound":        {0.5, func(s *scenario.Spec) { s.Steady = 40 * time.Second }, 40 * time.Second, 0},
+		"nothing is compared":          {0.25, func(s *scenario.Spec) { s.Promises = s.Promises[:1] }, 3 * time.Second, 0},
+		"no load":                      {0.25, func(s *scenario.Spec) { s.Load = nil }, 3 * time.Second, 0},
+		"a mutant that loses requests": {0.25, func(s *scenario.Spec) { s.Mutant = &history.Mutant{CaughtBy: "NoFailedRequests"} }, 3 * time.Second, 0},
+		"connections are still opened": {0.5, func(s *scenario.Spec) {
+			s.Steady, s.Mutant = time.Second, &history.Mutant{CaughtBy: "NoFailedRequests"}
+		}, 3 * time.Second, 2 * time.Second},
 		"a mutant that answers slowly":  {0.5, func(s *scenario.Spec) { s.Steady, s.Mutant = time.Second, &history.Mutant{CaughtBy: kind} }, 3 * time.Second, 2 * time.Second},
 		"answers on some lanes, slower": {0.25, func(s *scenario.Spec) { s.Promises[1] = invariant.AnswersWithin{Foreign: true, Slowest: time.Minute} }, 6 * time.Second, 3 * time.Second},
 	} {
