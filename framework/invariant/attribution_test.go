@@ -60,6 +60,15 @@ func cutOff(b *ht.Builder, from, to history.Offset) *ht.Builder {
 	})
 }
 
+// givesUp lets the clients of the requests that were cut wait for three seconds instead.
+func givesUp(b *ht.Builder) *ht.Builder {
+	return b.EditRequests(func(r *history.Request) {
+		if r.Outcome == history.Reset {
+			r.Outcome, r.Done = history.TimeoutResponse, r.Sent+3*second
+		}
+	})
+}
+
 func note(b *ht.Builder, at history.Offset, pod, reason, message string) *ht.Builder {
 	return b.Event(history.Event{T: at, KubeNote: &history.KubeNote{
 		Namespace: ht.Namespace, Kind: "Pod", Name: pod, Reason: reason, Message: message, Source: "kubelet",
@@ -166,6 +175,12 @@ func TestCausesOfFailures(t *testing.T) {
 					r.Outcome, r.Inferred = history.TimeoutResponse, true
 				}
 			}), map[string]float64{"node-lost-connection": 34},
+		},
+		"not answered by a pod that is told to end meanwhile, and is there until the client gives up": {
+			givesUp(cutOff(pods(ht.Healthy(), careful), at-500*ms, at-400*ms)), map[string]float64{"slow": 20},
+		},
+		"not answered by a pod that ends before the client gives up": {
+			givesUp(cutOff(pods(ht.Healthy(), careful), at+9500*ms, at+9600*ms)), map[string]float64{"late-withdrawal": 20},
 		},
 		"a container that starts again": {
 			astray(note(ht.Healthy(), 24*second, "backend-4", "Killing", "Container backend failed liveness probe, will be restarted").

@@ -164,6 +164,9 @@ func (s *Timelines) known(kind FailureGroup, l *PodTimeline, at history.Offset) 
 	if bad && t.cause == CauseReadyTooEarly && kind.Outcome != history.Refused {
 		bad = false // the pod accepted the connection
 	}
+	if until := at + history.Offset(kind.Lasted+1)*evidence.LoadWindow; bad && t.ending() && kind.Outcome == history.TimeoutResponse && !l.endedBy(until) {
+		bad = false // the pod accepted the request, and had not ended when the client gave up
+	}
 	if bad {
 		a.Phase = t.phase
 	}

@@ -84,15 +84,19 @@ func (l *PodTimeline) told(sleeps time.Duration) history.Moment {
 // ended already. The sleep began no earlier than the watches were late to show the deletion.
 func (s *Timelines) mayHaveClosed(l *PodTimeline, at history.Offset) bool {
 	term := l.sigterm()
-	ended := l.Ended.OK && l.Ended.At <= at+evidence.WatchSkew || l.Gone.OK && l.Gone.At <= at+evidence.WatchSkew
-	return !term.OK || at >= term.At-s.facts.Noise.Lateness() || ended
+	return !term.OK || at >= term.At-s.facts.Noise.Lateness() || l.endedBy(at+evidence.WatchSkew)
+}
+
+// endedBy reports whether a pod had ended by a moment.
+func (l *PodTimeline) endedBy(at history.Offset) bool {
+	return l.Ended.OK && l.Ended.At <= at || l.Gone.OK && l.Gone.At <= at
 }
 
 // endPhase is how far the termination of a pod had come.
 func (l *PodTimeline) endPhase(at history.Offset, first PodPhase) PodPhase {
 	term, withdrawn := l.sigterm(), l.Withdrawn(at)
 	switch {
-	case l.Ended.OK && l.Ended.At <= at || l.Gone.OK && l.Gone.At <= at:
+	case l.endedBy(at):
 		return PhaseGone
 	case term.OK && term.At <= at:
 		return PhaseSIGTERM
