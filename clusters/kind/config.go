@@ -87,9 +87,9 @@ func configureNode(m member, on ground) v1alpha4.Node {
 	return node
 }
 
-// patience lets kubeadm wait longer for an answer of the API server than the minute that is its default: on a machine with a third of two
-// processors, the API server does not answer within a minute of the kubelet's start, and kubeadm init gives up. A kubeadm before v1.31 does not
-// know the field, and warns of it.
+// patience lets kubeadm wait longer for an answer of the API server than the minute that is its default. With a third of two processors, while another
+// cluster started beside, the API server did not answer within that minute, and kubeadm init gave up. Kubernetes before v1.36 gets a configuration
+// of version v1beta3 from kind, which lacks the field: by its source, kubeadm then warns, and waits for a minute. That was not tried.
 //
 // Source: https://kubernetes.io/docs/reference/config-api/kubeadm-config.v1beta4/#kubeadm-k8s-io-v1beta4-Timeouts
 func patience(kind string) string {
