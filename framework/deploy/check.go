@@ -116,11 +116,16 @@ type question struct {
 	mayChange bool // by a webhook or a policy, before the API server validates it
 }
 
-// questions are all objects of kinds that the application does not define. All that have a namespace are in one that every cluster has, and in
-// which nothing is that they could be mistaken for: their own does not exist yet.
+// questions are the namespaces of the application, and all objects of kinds that it does not define. All that have a namespace are in one that
+// every cluster has, and in which nothing is that they could be mistaken for: their own does not exist yet.
 func (d *Deployment) questions(ctx context.Context) (all []question) {
 	mutates := func(m app.Manifest) bool { return strings.HasPrefix(m.Object.GetKind(), "Mutating") }
 	changed := d.changes(ctx)
+	for _, m := range d.App.Taken {
+		if name := m.Object.GetName(); m.Object.GetKind() == "Namespace" && name != metav1.NamespaceSystem && name != metav1.NamespaceDefault {
+			all = append(all, question{m, changed})
+		}
+	}
 	for _, s := range d.App.Stages() {
 		changed = changed || slices.ContainsFunc(s.PreInstall, func(h app.Hook) bool { return runs(h.Manifest) })
 		for i, m := range s.All() {

@@ -75,6 +75,7 @@ var (
 	noPlace  = apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "kube-node-lease")
 	busy     = apierrors.NewServiceUnavailable("starting")
 	taken    = apierrors.NewInvalid(schema.GroupKind{Kind: "Service"}, "web", field.ErrorList{field.Invalid(field.NewPath("spec", "ports").Index(0).Child("nodePort"), 30080, "provided port is already allocated")})
+	noLabel  = apierrors.NewInvalid(schema.GroupKind{Kind: "Namespace"}, "shop", field.ErrorList{field.Invalid(field.NewPath("metadata", "labels"), "a b", "a valid label must consist of alphanumeric characters")})
 	hooks    = "apiVersion: admissionregistration.k8s.io/v1\nkind: MutatingWebhookConfiguration\nmetadata: {name: hooks}\n---\n"
 	unknown  = "apiVersion: other.org/v1\nkind: Thing\nmetadata: {name: thing}\n---\n"
 )
@@ -108,6 +109,7 @@ func TestOnlyWhatIsRefusedForGoodIsRefused(t *testing.T) {
 		"a kind that an operator may define":        {operator, unknown, nil, nil},
 		"a kind that an API of the application has": {"", "apiVersion: apiregistration.k8s.io/v1\nkind: APIService\nmetadata: {name: v1.other.org}\n---\n" + unknown, nil, nil},
 		"a kind that nothing defines":               {"", unknown, nil, []string{`Thing thing (app.yaml): no matches for kind "Thing" in version "other.org/v1"`}},
+		"a namespace that is not valid":             {"", "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop}\n---\n", nil, []string{"Namespace shop (app.yaml): " + noLabel.Error()}},
 		"all in one list, in their order": {"", unknown + role, []error{invalid}, []string{
 			"ClusterRole role (app.yaml): it exists already, and holdfast did not create it: remove it, or leave it out of the manifests of the test",
 			"Deployment web (app.yaml): " + invalid.Error(), `Thing thing (app.yaml): no matches for kind "Thing" in version "other.org/v1"`,
@@ -126,7 +128,7 @@ func TestOnlyWhatIsRefusedForGoodIsRefused(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				c.asked(t, map[string][]error{"web": test.answers})
+				c.asked(t, map[string][]error{"web": test.answers, "shop": {noLabel}})
 				d, outside := c.deployment(t, test.before, test.text)
 				whole, err := d.Check(t.Context())
 				var got []string
@@ -173,9 +175,10 @@ func TestWhereObjectsAreAskedAbout(t *testing.T) {
 		c := newCluster(nil)
 		all := c.asked(t, nil)
 		d, _ := c.deployment(t, operator, "apiVersion: rbac.authorization.k8s.io/v1\nkind: RoleBinding\nmetadata: {name: reader, namespace: kube-system}\n---\n"+role+
+			"apiVersion: v1\nkind: Namespace\nmetadata: {name: default}\n---\napiVersion: v1\nkind: Namespace\nmetadata: {name: other}\n---\n"+
 			"apiVersion: batch/v1\nkind: Job\nmetadata: {generateName: seed-, namespace: other}\n---\n"+definition+cart)
 		whole, err := d.Check(t.Context())
-		want := []string{notLease + "operator", "carts.shop.org", "role", "kube-system/reader", notLease + "web", notLease + "seed-00003"}
+		want := []string{"other", notLease + "operator", "carts.shop.org", "role", "kube-system/reader", notLease + "web", notLease + "seed-00003"}
 		if diff := cmp.Diff(want, *all); diff != "" || err != nil || !whole {
 			t.Errorf("%t, %v; asked about (-want +got):\n%s", whole, err, diff)
 		}

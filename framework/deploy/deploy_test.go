@@ -59,6 +59,7 @@ func newCluster(status map[string]string) *cluster {
 		FakeDynamicClient: dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), lists), client: fake.NewClientset(), status: status,
 		mapper: &mapper{known: map[schema.GroupKind]meta.RESTScope{
 			{Kind: "ConfigMap"}: meta.RESTScopeNamespace, {Kind: "Service"}: meta.RESTScopeNamespace, {Kind: "Pod"}: meta.RESTScopeNamespace,
+			{Kind: "Namespace"}:             meta.RESTScopeRoot,
 			{Kind: "PersistentVolumeClaim"}: meta.RESTScopeNamespace, {Group: "apps", Kind: "Deployment"}: meta.RESTScopeNamespace,
 			{Group: "batch", Kind: "Job"}: meta.RESTScopeNamespace, {Group: "rbac.authorization.k8s.io", Kind: "ClusterRole"}: meta.RESTScopeRoot,
 			{Group: "rbac.authorization.k8s.io", Kind: "RoleBinding"}:         meta.RESTScopeNamespace,

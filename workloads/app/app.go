@@ -30,6 +30,8 @@ type App struct {
 	// Manifests are the objects, in the order in which they are created. PreInstall and PostInstall are Helm's hooks before and after that.
 	Manifests               []Manifest
 	PreInstall, PostInstall []Hook
+	// Taken are the manifests of namespaces, and hooks that do not run.
+	Taken []Manifest
 	// Notes say what of the manifests is not deployed, and what a reader of the verdicts must know of them.
 	Notes []string
 	// Given are the images that the user names: archives, or references. Layout is the folder in which all images of the application were
@@ -42,8 +44,6 @@ type App struct {
 	Workloads []Workload
 	Services  []Service
 	Elsewhere []Service
-
-	taken []Manifest // manifests of namespaces, and hooks that do not run
 }
 
 // Manifest is an object, and where it was read.

@@ -93,7 +93,7 @@ func find(n *yaml.Node, path []any) (key, value *yaml.Node) {
 
 // Without is the application with one manifest changed, or left out if change returns false. The change gets a copy.
 func (a App) Without(at int, change func(object map[string]any) (keep bool)) (App, error) {
-	manifests := slices.Clone(a.taken)
+	manifests := slices.Clone(a.Taken)
 	for _, s := range a.Stages() {
 		for _, h := range slices.Concat(s.PreInstall, s.PostInstall) {
 			if !slices.ContainsFunc(manifests, h.same) {

@@ -31,7 +31,7 @@ func (a *App) place(manifests []Manifest, fallback string) ([]Manifest, error) {
 		if m.Object.GetKind() == "Namespace" && m.Object.GroupVersionKind().Group == "" {
 			name := m.Object.GetName()
 			needed[name] = Namespace{name, m.Object.GetLabels(), m.Object.GetAnnotations()}
-			a.taken = append(a.taken, m)
+			a.Taken = append(a.Taken, m)
 			continue
 		}
 		placed = append(placed, m)
@@ -72,11 +72,8 @@ func unplaced(o unstructured.Unstructured) bool {
 
 // wide reports whether an object has no namespace, by its kind or by the CustomResourceDefinition of its kind.
 func (a *App) wide(manifests []Manifest, o unstructured.Unstructured) bool {
-	if clusterScoped(o) {
-		return true
-	}
 	kind := o.GroupVersionKind().GroupKind()
-	return slices.ContainsFunc(manifests, func(m Manifest) bool {
+	return clusterScoped(o) || slices.ContainsFunc(manifests, func(m Manifest) bool {
 		d := m.Defines()
 		return d.GroupKind == kind && d.Cluster
 	})

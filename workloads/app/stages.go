@@ -106,7 +106,7 @@ func (a *App) sort(manifests []Manifest) {
 			stage.PostInstall = append(stage.PostInstall, h)
 		}
 		if !slices.Contains(events, "pre-install") && !slices.Contains(events, "post-install") {
-			a.taken = append(a.taken, m)
+			a.Taken = append(a.Taken, m)
 			a.Notes = append(a.Notes, fmt.Sprintf("%s is left out: it is a hook of Helm for %s, and the application is installed only.", m, strings.Join(events, ", ")))
 		}
 	}
