@@ -5,6 +5,7 @@ package apps_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"io"
 	"os"
@@ -194,9 +195,23 @@ func TestAblationTriesWhatTheAuditProposes(t *testing.T) {
 }
 
 func TestApps(t *testing.T) {
+	cluster := kept(t)
 	for _, app := range found {
-		t.Run(app.folder, func(t *testing.T) { app.test(t) })
+		t.Run(app.folder, func(t *testing.T) { app.test(t, "--cluster", cluster) })
 	}
+}
+
+// kept is a cluster for several applications, as holdfast makes it for one.
+func kept(t *testing.T) (name string) {
+	name = strings.ToLower(strings.TrimPrefix(t.Name(), "Test"))
+	holdfast := func(args ...string) {
+		if out, err := exec.CommandContext(context.WithoutCancel(t.Context()), "../../bin/holdfast", args...).CombinedOutput(); err != nil {
+			t.Fatalf("%q: %v\n%s", args, err, out)
+		}
+	}
+	holdfast("up", name, "--workers-per-zone", "1")
+	t.Cleanup(func() { holdfast("down", name) })
+	return name
 }
 
 // test tests an application, and fails unless what is found in it is.
