@@ -249,6 +249,15 @@ func TestCausesOfFailures(t *testing.T) {
 				h.Cluster.ProxyMode = "iptables"
 			}), map[string]float64{"unknown": 1},
 		},
+		// In a real run, this was taken for a proxy that is late by 7 s, which would have sent ten more requests to the pod.
+		"one refused long after the endpoint was removed, while rules change": {
+			astray(notBefore(pods(ht.Healthy(), careful), ht.Replacement, 21500*ms), 20500*ms, 20502*ms, history.Refused),
+			map[string]float64{"proxy-update": 1},
+		},
+		"the same in iptables mode, in which nothing else explains it": {
+			astray(notBefore(pods(ht.Healthy(), careful), ht.Replacement, 21500*ms), 20500*ms, 20502*ms, history.Refused).
+				Header(func(h *history.Header) { h.Cluster.ProxyMode = "iptables" }), map[string]float64{"late-withdrawal": 1},
+		},
 		// In a real run, a request was refused 0.7 s before the preStop sleep ended, and taken for one to the pod that ends.
 		"one refused shortly before the preStop sleep ends, while rules change and the watches are on time": {
 			echoes(astray(pods(ht.Healthy(), careful), at+2500*ms, at+2502*ms, history.Refused), 200*ms), map[string]float64{"proxy-update": 1},

@@ -55,7 +55,7 @@ func (s *FailureGroups) Each(visit func(kind FailureGroup, at history.Offset, li
 	for i, kind := range kinds {
 		at := s.at(kind)
 		a := s.Timelines.attribute(kind, at)
-		if a.Cause == CauseUnknown && s.alone(kinds, i) && s.Timelines.rulesChanged(kind, at) {
+		if (a.Cause == CauseUnknown || a.Cause == CauseLateWithdrawal) && s.alone(kinds, i) && s.Timelines.rulesChanged(kind, at) {
 			a = Attribution{Cause: CauseProxyUpdate, Confidence: ConfidenceRest}
 		}
 		visit(kind, at, s.kinds[kind], s.Timelines.unendedAt(kind, at, a))
