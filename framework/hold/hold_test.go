@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -485,15 +486,18 @@ func TestALeaseThatIsNotOurs(t *testing.T) {
 func TestAKilledProcess(t *testing.T) {
 	if os.Getenv("HOLDFAST_TEST_HOLD") != "" {
 		fmt.Println(process.Self())
-		<-make(chan struct{})
+		// Without a timer and with all goroutines blocked, Go's runtime would end the process at once. It ends with the test that began it.
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		return
 	}
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestAKilledProcess$")
 	cmd.Env = append(os.Environ(), "HOLDFAST_TEST_HOLD=1")
 	out, err := cmd.StdoutPipe()
-	if err == nil {
-		err = cmd.Start()
+	_, errIn := cmd.StdinPipe()
+	if err := errors.Join(err, errIn); err != nil {
+		t.Fatal(err)
 	}
-	if err != nil {
+	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	who := seen{Holder: Holder{Process: process.Self()}, renewed: time.Now()}
