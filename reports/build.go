@@ -3,6 +3,7 @@ package reports
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,9 +12,22 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
+	"github.com/holdfast-ha/holdfast/framework/judge"
 	"github.com/holdfast-ha/holdfast/framework/judge/stored"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
+
+// building is a report in the making, of a run's folder.
+type building struct {
+	dir, id string
+	read    map[string]history.Header // of the records that were opened, by folder
+	// problems are why records cannot be read.
+	problems []error
+}
+
+func newBuilding(dir, id string) *building {
+	return &building{dir: dir, id: id, read: make(map[string]history.Header)}
+}
 
 // Build reads the folder of a run, such as artifacts/latest. What is damaged or missing is reported as such: a scenario that was not
 // judged, or whose record is incomplete, is Unknown. Build returns an error only if there is nothing to report.
@@ -23,29 +37,27 @@ func Build(runDir string) (Report, error) {
 	if fileErr != nil && len(records) == 0 {
 		return Report{}, fmt.Errorf("report on %s: %w", runDir, fileErr)
 	}
-	r := reportOf(file)
+	r, b := reportOf(file), newBuilding(runDir, file.ID)
 	for _, e := range []error{fileErr, err} {
 		if e != nil {
 			r.Trouble = append(r.Trouble, e.Error())
 		}
 	}
-	if _, err := os.Stat(filepath.Join(runDir, runfolder.FileName)); err == nil {
-		r.Damaged = fileErr
-	}
-	if fileErr == nil && (file.ID == "" || file.Seed == 0) { // every run has both
-		r.Trouble = append(r.Trouble, runfolder.FileName+" is damaged: it lacks the run's name or seed")
-	}
-	if fileErr == nil && file.Ended.IsZero() {
-		r.Trouble = append(r.Trouble, "the run did not end: it was killed, or is still running")
+	if fileErr == nil {
+		r.Trouble = append(r.Trouble, judge.Lacks(file)...)
 	}
 	for i := range file.Scenarios {
-		r.Scenarios = append(r.Scenarios, scenarioOf(runDir, &file.Scenarios[i]))
+		r.Scenarios = append(r.Scenarios, b.scenarioOf(&file.Scenarios[i]))
 	}
 	for _, dir := range records {
 		if !slices.ContainsFunc(file.Scenarios, func(r runfolder.ScenarioResult) bool { return r.Dir == dir }) {
-			r.Scenarios = append(r.Scenarios, unlisted(runDir, dir))
+			r.Scenarios = append(r.Scenarios, b.unlisted(dir))
 		}
 	}
+	if fileErr != nil && runfolder.Exists(filepath.Join(runDir, runfolder.FileName)) {
+		b.problems = append(b.problems, fileErr)
+	}
+	r.Damaged = errors.Join(append(b.problems, stored.Misplaced(runDir, file, b.read)...)...)
 	r.fillIn(runDir, file)
 	r.noteTwins()
 	r.proveRemedies()
@@ -91,17 +103,21 @@ func (r *Report) fillIn(runDir string, file runfolder.File) {
 }
 
 // scenarioOf reports on a scenario that run.json lists. Its verdicts are in run.json, everything else is in its record.
-func scenarioOf(runDir string, listed *runfolder.ScenarioResult) Scenario {
-	left := listed.NotBegun != "" || listed.Interrupted != ""
-	if listed.NotSupported != "" || left && hasRecord(runDir, listed.Dir) { // the record must confirm it
-		stored.Again(runDir, listed)
-		listed.NotBegun = ""
+func (b *building) scenarioOf(listed *runfolder.ScenarioResult) Scenario {
+	left, wrong := listed.NotBegun != "" || listed.Interrupted != "", ""
+	if listed.NotSupported != "" || left && b.hasRecord(listed.Dir) { // the record must confirm it
+		stored.Again(b.dir, listed)
+		if listed.NotBegun != "" {
+			wrong, listed.NotBegun = runfolder.FileName+" says that it was not begun", ""
+		}
 	}
 	verdicts, err := verdictsOf(listed)
-	s := recorded(runDir, listed.Dir, verdicts)
-	if s.Name != "" && s.Name != listed.Name {
-		s.Incomplete = "its folder has the record of " + s.Name
+	s := b.recorded(listed.Dir, verdicts)
+	header := b.read[filepath.Join(b.dir, filepath.FromSlash(listed.Dir))]
+	if s.Name != "" && (s.Name != listed.Name || header.RunID != b.id) {
+		wrong = "its folder has the record of " + s.Name + " of run " + header.RunID
 	}
+	s.Incomplete = cmp.Or(wrong, s.Incomplete)
 	s.Name, s.Reproduce = listed.Name, listed.Reproduce
 	s.Claim = cmp.Or(listed.Claim, s.Claim)
 	s.Took = cmp.Or(Seconds(listed.Took), s.Took)
@@ -121,21 +137,28 @@ func scenarioOf(runDir string, listed *runfolder.ScenarioResult) Scenario {
 }
 
 // unlisted reports on a record that run.json does not list, because the harness was killed before it judged the scenario.
-func unlisted(runDir, dir string) Scenario {
-	s := recorded(runDir, dir, nil)
+func (b *building) unlisted(dir string) Scenario {
+	s := b.recorded(dir, nil)
 	s.Name = cmp.Or(s.Name, dir)
 	s.Result, s.Why = Unknown, "it was not judged, because the run was killed; judge it with holdfast judge"
 	return s
 }
 
 // recorded describes a scenario from its record, as far as the record goes.
-func recorded(runDir, dir string, verdicts []verdict.Verdict) Scenario {
+func (b *building) recorded(dir string, verdicts []verdict.Verdict) Scenario {
 	local := filepath.FromSlash(dir)
 	if !filepath.IsLocal(local) {
 		return withoutRecord(verdicts, fmt.Sprintf("its folder %q is not below the run's", dir))
 	}
-	run, err := history.Open(filepath.Join(runDir, local))
+	at := filepath.Join(b.dir, local)
+	run, err := history.Open(at)
+	if err == nil || b.hasRecord(dir) {
+		b.read[at] = run.Header
+	}
 	if err != nil {
+		if b.hasRecord(dir) { // which no report describes, and judge cannot judge
+			b.problems = append(b.problems, err)
+		}
 		return withoutRecord(verdicts, err.Error())
 	}
 	return Describe(run, verdicts)
@@ -148,12 +171,12 @@ func withoutRecord(verdicts []verdict.Verdict, why string) Scenario {
 }
 
 // hasRecord is whether a scenario has a record, readable or not.
-func hasRecord(runDir, dir string) bool {
+func (b *building) hasRecord(dir string) bool {
 	local := filepath.FromSlash(dir)
 	if !filepath.IsLocal(local) {
 		return false
 	}
-	_, err := os.Stat(filepath.Join(runDir, local, history.EventsFile))
+	_, err := os.Stat(filepath.Join(b.dir, local, history.EventsFile))
 	return err == nil
 }
 

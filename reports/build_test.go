@@ -100,7 +100,7 @@ func TestBuildMutantsOwnWord(t *testing.T) {
 		dir, file := reporttest.StoredRun(t)
 		mutant := &history.Mutant{Removed: "x", CaughtBy: "NoFailedRequests", Twin: "chaos/drain-one-worker"}
 		reporttest.Store(t, filepath.Join(dir, "mutants", "x"), reporttest.Named(reporttest.Light(), "mutants/x", "a claim").Header(func(h *history.Header) {
-			h.Promises, h.Mutant = []history.Promise{{Kind: "NoFailedRequests"}}, mutant
+			h.RunID, h.Promises, h.Mutant = file.ID, []history.Promise{{Kind: "NoFailedRequests"}}, mutant
 		}))
 		file.Scenarios = append([]runfolder.ScenarioResult{{Name: "mutants/x", Dir: "mutants/x", Mutant: mutant, Outcome: outcome}}, file.Scenarios...)
 		listed := &file.Scenarios[0]

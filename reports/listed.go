@@ -20,7 +20,7 @@ func ResultOf(s *runfolder.ScenarioResult) (Result, string) {
 		return Unknown, err.Error()
 	}
 	switch {
-	case s.Error != "" || s.Outcome == "":
+	case s.Error != "" && s.Outcome != string(verdict.Violated) || s.Outcome == "":
 		return "", cmp.Or(s.Error, "nothing was judged")
 	case s.Mutant != nil:
 		caught, err := caughtOf(s, verdicts)

@@ -60,7 +60,7 @@ type Report struct {
 	// Confusion is absent if fewer than two mutants name the cause that they plant.
 	Confusion *Confusion `json:"confusion,omitempty"`
 
-	// Damaged is the error of reading a run.json that exists.
+	// Damaged is why run.json or a record cannot be read, is missing, or is that of another scenario or run.
 	Damaged error `json:"-"`
 }
 

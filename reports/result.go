@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
+	"github.com/holdfast-ha/holdfast/framework/judge"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
@@ -37,30 +39,42 @@ func (r Result) Good() bool { return r == Held || r == Caught || r == Escaped }
 // Interrupted or NotBegun.
 func (r Result) Broken() bool { return r == Violated || r == Missed }
 
-// result sums up a run: the worst of its scenarios, as Held, Violated or Unknown; or Interrupted if nothing was broken before.
-func (r *Report) result() Result {
-	var outcomes []verdict.Outcome
+// Worth is what the run is worth: see judge.Worth.
+func (r *Report) Worth() judge.Worth {
+	var results []runfolder.ScenarioResult
 	for i := range r.Scenarios {
-		switch result := r.Scenarios[i].Result; {
-		case result == Unsupported:
-		case result.Good():
-			outcomes = append(outcomes, verdict.Held)
-		case result.Broken():
-			outcomes = append(outcomes, verdict.Violated)
-		default:
-			outcomes = append(outcomes, verdict.Unknown)
-		}
+		results = append(results, r.Scenarios[i].worth())
 	}
-	switch sum := verdict.Sum(outcomes...); {
-	case sum == verdict.Violated:
-		return Violated
-	case r.Count(Interrupted, NotBegun) > 0:
-		return Interrupted
-	case len(r.Trouble) > 0:
-		return Unknown
+	return judge.Sum(results, r.Trouble)
+}
+
+// worth is the scenario's result in the form in which run.json has it.
+func (s *Scenario) worth() (r runfolder.ScenarioResult) {
+	switch {
+	case s.Result == Unsupported:
+		r.NotSupported = "not supported"
+	case s.Result == NotBegun:
+		r.NotBegun = "not begun"
+	case s.Result == Interrupted:
+		r.Interrupted = "interrupted"
+	case s.Result.Broken():
+		r.Outcome = string(verdict.Violated)
+	case s.NotJudged:
+		r.Error = "not judged"
+	case s.Result.Good():
+		r.Outcome = string(verdict.Held)
 	default:
-		return ResultOfOutcome(sum)
+		r.Outcome = string(verdict.Unknown)
 	}
+	return r
+}
+
+// result sums up a run as Held, Violated, Interrupted or Unknown.
+func (r *Report) result() Result {
+	if worth := r.Worth(); worth != judge.RunInterrupted {
+		return ResultOfOutcome(verdict.Outcome(worth))
+	}
+	return Interrupted
 }
 
 // Count is the number of scenarios with one of these results.

@@ -64,12 +64,12 @@ func TestWhatIsNotSupportedIsSoInTheRecord(t *testing.T) {
 		if err := b.Write(filepath.Join(dir, "chaos", "latency")); err != nil {
 			t.Fatal(err)
 		}
-		s := scenarioOf(dir, &runfolder.ScenarioResult{Name: "test/built", Dir: "chaos/latency", NotSupported: why})
+		s := newBuilding(dir, "20260102-030405-built").scenarioOf(&runfolder.ScenarioResult{Name: "test/built", Dir: "chaos/latency", NotSupported: why})
 		if s.Result != want {
 			t.Errorf("got %s: %s, want %s", s.Result, s.Why, want)
 		}
 	}
-	if s := scenarioOf(t.TempDir(), &runfolder.ScenarioResult{Name: "test/built", Dir: "gone", NotSupported: why}); s.Result != Unknown {
+	if s := newBuilding(t.TempDir(), "").scenarioOf(&runfolder.ScenarioResult{Name: "test/built", Dir: "gone", NotSupported: why}); s.Result != Unknown {
 		t.Errorf("without a record: %s: %s", s.Result, s.Why)
 	}
 }

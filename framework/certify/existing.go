@@ -8,9 +8,8 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
-	"github.com/holdfast-ha/holdfast/framework/run"
+	"github.com/holdfast-ha/holdfast/framework/judge"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
-	"github.com/holdfast-ha/holdfast/framework/verdict"
 	"github.com/holdfast-ha/holdfast/reports/certificate"
 	"github.com/holdfast-ha/holdfast/reports/formats"
 )
@@ -87,7 +86,7 @@ func (c *Existing) ended(part string, file runfolder.File) error {
 	if file.ID == "" {
 		return nil
 	}
-	c.broken = c.broken || run.OutcomeOf(file) == verdict.Violated
+	c.broken = c.broken || judge.WorthOf(file) == judge.RunViolated
 	return errors.Join(formats.WriteAll(filepath.Join(c.Dir, part)), c.Ended(part, file))
 }
 

@@ -8,9 +8,9 @@ import (
 
 	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
+	"github.com/holdfast-ha/holdfast/framework/judge"
 	"github.com/holdfast-ha/holdfast/framework/run"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
-	"github.com/holdfast-ha/holdfast/framework/verdict"
 	"github.com/holdfast-ha/holdfast/reports/certificate"
 	"github.com/holdfast-ha/holdfast/reports/formats"
 )
@@ -81,7 +81,7 @@ func (c *Certification) settings(part string, release certificate.Release) run.S
 // next says after a run whether the next run is worth its time.
 func (c *Certification) next(ctx context.Context, part string, f runfolder.File) bool {
 	c.errs = append(c.errs, formats.WriteAll(filepath.Join(c.Settings.Dir, part)), c.Ended(part, f))
-	c.broken = c.broken || run.OutcomeOf(f) == verdict.Violated
+	c.broken = c.broken || judge.WorthOf(f) == judge.RunViolated
 	switch part {
 	case applicationRun:
 		return ctx.Err() == nil && ready(f)

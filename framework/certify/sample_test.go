@@ -119,6 +119,7 @@ func stored(t *testing.T, dir, kubernetes string, scenarios ...found) {
 			result.Mutant, result.Outcome = &history.Mutant{Removed: "a preStop sleep", CaughtBy: "NoFailedRequests", Twin: "chaos/drain"}, "held"
 		}
 		file.Scenarios = append(file.Scenarios, result)
+		record.Header(func(h *history.Header) { h.RunID = file.ID })
 		if !f.lost && f.err+f.notBegun+f.interrupted == "" {
 			must(t, record.Write(filepath.Join(dir, filepath.FromSlash(f.name))))
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
@@ -157,7 +158,7 @@ func TestARunsExitCode(t *testing.T) {
 		"and one violated":            {[]runfolder.ScenarioResult{result("violated", ""), {NotSupported: "no netem"}}, exit.Violated},
 		"none is supported":           {[]runfolder.ScenarioResult{{NotSupported: "no netem"}}, exit.Unknown},
 	} {
-		if got := exit.Code(outcomeOf(runfolder.File{Scenarios: test.results})); got != test.want {
+		if got := exit.Code(outcomeOf(runfolder.File{ID: "r1", Seed: 1, Ended: time.Unix(60, 0), Scenarios: test.results})); got != test.want {
 			t.Errorf("%s: exit code %d, want %d", name, got, test.want)
 		}
 	}

@@ -8,10 +8,9 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
 	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
+	"github.com/holdfast-ha/holdfast/framework/judge"
 	"github.com/holdfast-ha/holdfast/framework/judge/stored"
-	"github.com/holdfast-ha/holdfast/framework/run"
 	"github.com/holdfast-ha/holdfast/framework/run/summary"
-	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 func judgeCommand() *cobra.Command {
@@ -19,8 +18,8 @@ func judgeCommand() *cobra.Command {
 		Use:   "judge RUN",
 		Short: "Judge a stored run again, from its record alone",
 		Long: `judge reads the folder of a run or of one scenario, and judges every record in it again by the promises in the record.
-It needs no cluster and changes nothing. An incomplete or damaged record is Unknown, never Held. A damaged run.json is an error, and
-so is a missing record that run.json lists. The memory that judge needs does not grow with the number of requests.
+It needs no cluster and changes nothing. An incomplete or damaged record is Unknown, never Held, and so is a run that did not end. A damaged
+run.json is an error, and so is a missing record that run.json lists. A scenario in which the harness failed stays failed. The memory that judge needs does not grow with the number of requests.
 
 ` + exit.Codes,
 		Example: "  holdfast judge artifacts/latest\n  holdfast judge artifacts/latest/chaos/rolling-update",
@@ -35,21 +34,15 @@ so is a missing record that run.json lists. The memory that judge needs does not
 			}
 			found := stored.Judge(args[0], records)
 			summary.WriteJudgement(cmd.OutOrStdout(), found)
-			return exit.Besides(outcomeOf(found.Sum), found.Problems...)
+			interrupted, notBegun := found.Sum.Left()
+			worth := judge.Sum(found.Sum.Scenarios, found.Lacks)
+			return exit.Besides(exit.Run(worth, found.Sum.Interrupted, interrupted, notBegun), found.Problems...)
 		},
 	}
 }
 
-// outcomeOf is the exit code of a run. A broken promise takes precedence over an interruption, and an interruption over a harness failure.
+// outcomeOf is the exit code of a run.
 func outcomeOf(f runfolder.File) error {
-	outcome := run.OutcomeOf(f)
-	switch {
-	case outcome == verdict.Violated:
-	case f.Cut():
-		interrupted, notBegun := f.Left()
-		return exit.CutShort(f.Interrupted, interrupted, notBegun)
-	case run.Failed(f):
-		return exit.FailedBefore()
-	}
-	return exit.Judged(outcome)
+	interrupted, notBegun := f.Left()
+	return exit.Run(judge.WorthOf(f), f.Interrupted, interrupted, notBegun)
 }

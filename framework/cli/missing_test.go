@@ -24,7 +24,7 @@ func move(t *testing.T, from, to string) {
 	}
 }
 
-// judge compares the records with run.json: a record may be missing, or may be of another scenario or run.
+// judge and report compare the records with run.json: a record may be missing, or may be of another scenario or run.
 func TestJudgeMissesWhatIsNotThere(t *testing.T) {
 	for name, test := range map[string]struct {
 		spoil func(t *testing.T, dir string, file runfolder.File)
@@ -59,7 +59,7 @@ func TestJudgeMissesWhatIsNotThere(t *testing.T) {
 			if err := file.Write(dir); err != nil {
 				t.Fatal(err)
 			}
-		}, exit.Held, ""},
+		}, exit.Failed, "the harness or its environment failed"},
 		"run.json is of a newer format": {func(t *testing.T, dir string, _ runfolder.File) {
 			overwrite(t, filepath.Join(dir, runfolder.FileName), `{"format": 99}`)
 		}, exit.Failed, "is of format 99, and this holdfast reads formats up to 1: use a newer one"},
@@ -73,6 +73,9 @@ func TestJudgeMissesWhatIsNotThere(t *testing.T) {
 			}
 			if !strings.Contains(out, "held") {
 				t.Errorf("the others are not judged:\n%s", out)
+			}
+			if out, code, _ := execute(t, "report", dir); code != test.code {
+				t.Errorf("report ends with %d; want %d\n%s", code, test.code, out)
 			}
 			// The same for all runs at once.
 			if _, code, _ := execute(t, "judge", filepath.Dir(dir)); code != test.code {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -13,7 +12,6 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
 	"github.com/holdfast-ha/holdfast/framework/prose"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
-	"github.com/holdfast-ha/holdfast/framework/verdict"
 	"github.com/holdfast-ha/holdfast/reports"
 	"github.com/holdfast-ha/holdfast/reports/catalogue"
 	"github.com/holdfast-ha/holdfast/reports/formats"
@@ -103,23 +101,7 @@ func reportAgain(out io.Writer, dir string) error {
 		text += "report: " + filepath.Join(dir, formats.HTMLFile) + "\n"
 	}
 	_, said := io.WriteString(out, text)
-	return exit.Besides(reported(r), r.Damaged, err, said)
-}
-
-// reported is the error with the exit code of a report, which is also that of the run and of judge.
-func reported(r reports.Report) error {
-	switch r.Result {
-	case reports.Held:
-		return nil
-	case reports.Violated:
-		return exit.Judged(verdict.Violated)
-	case reports.Interrupted:
-		return exit.CutShort(r.Interrupted, r.Counts.Interrupted, r.Counts.NotBegun)
-	}
-	if slices.ContainsFunc(r.Scenarios, func(s reports.Scenario) bool { return s.NotJudged }) {
-		return exit.FailedBefore()
-	}
-	return exit.Judged(verdict.Unknown)
+	return exit.Besides(exit.Run(r.Worth(), r.Interrupted, r.Counts.Interrupted, r.Counts.NotBegun), r.Damaged, err, said)
 }
 
 // claims are those of every suite.

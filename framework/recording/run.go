@@ -229,6 +229,6 @@ func (s *Session) finish(file runfolder.File, recordErr error) (runfolder.File, 
 		judge.Record(recorded, result)
 	}
 	file.Ended = time.Now()
-	file.Outcome = result.Outcome
+	file.Outcome = string(judge.WorthOf(file))
 	return file, errors.Join(recordErr, runfolder.FreeRoom(s.options.Run.Dir), file.Write(s.options.Run.Dir))
 }

@@ -75,45 +75,9 @@ func (r *runner) finish(chosen []scenario.Spec) error {
 	}
 	freed := runfolder.FreeRoom(r.settings.Dir)
 	r.file.Ended = time.Now()
-	r.file.Outcome = string(OutcomeOf(r.file))
+	r.file.Outcome = string(judge.WorthOf(r.file))
 	if r.file.Cut() {
 		r.file.Interrupted = r.interruption()
-		if r.file.Outcome != string(verdict.Violated) {
-			r.file.Outcome = runfolder.OutcomeInterrupted
-		}
 	}
 	return joined(r.file.Write(r.settings.Dir), freed)
-}
-
-// OutcomeOf is the worst outcome of a run's scenarios: Violated, then Unknown, then Held. A scenario that was not judged counts
-// as Unknown. A scenario that is not supported does not count. A run without a scenario that counts is Unknown.
-func OutcomeOf(f runfolder.File) verdict.Outcome {
-	worst, tried := verdict.Held, false
-	for _, s := range f.Scenarios {
-		if s.NotSupported != "" {
-			continue
-		}
-		tried = true
-		switch verdict.Outcome(s.Outcome) {
-		case verdict.Violated:
-			return verdict.Violated
-		case verdict.Held:
-		default:
-			worst = verdict.Unknown
-		}
-	}
-	if !tried {
-		return verdict.Unknown
-	}
-	return worst
-}
-
-// Failed reports whether a scenario could not be judged because the harness or its environment failed.
-func Failed(f runfolder.File) bool {
-	for _, s := range f.Scenarios {
-		if s.Error != "" {
-			return true
-		}
-	}
-	return false
 }

@@ -61,11 +61,11 @@ func TestWhatIsNotSupportedIsKeptByName(t *testing.T) {
 		kept.NotSupported != "tc netem is not supported here" || kept.Name != s.Name || kept.Outcome+kept.Error != "" || len(kept.Verdicts) != 0 {
 		t.Errorf("got %+v, kept %+v", got, kept)
 	}
-	if o := OutcomeOf(c.kept()); o != verdict.Unknown {
+	if o := judge.Sum(c.kept().Scenarios, nil); o != judge.RunUnknown {
 		t.Errorf("a run of no other scenario is %s", o)
 	}
 	(&attempt{runner: c.runner}).keep(s, judge.Found{Verdicts: []verdict.Verdict{{Kind: "Spread", Outcome: verdict.Held}}}, nil)
-	if o := OutcomeOf(c.kept()); o != verdict.Held || Failed(c.kept()) {
+	if o := judge.Sum(c.kept().Scenarios, nil); o != judge.RunHeld {
 		t.Errorf("a run of one that held is %s", o)
 	}
 }
@@ -103,27 +103,6 @@ func TestAResultThatCannotBeKeptIsAnError(t *testing.T) {
 	errtest.Check(t, c.finish(nil), "write run.json: ")
 }
 
-func TestOutcomeOf(t *testing.T) {
-	file := func(outcomes ...string) runfolder.File {
-		var f runfolder.File
-		for _, o := range outcomes {
-			f.Scenarios = append(f.Scenarios, runfolder.ScenarioResult{Outcome: o})
-		}
-		return f
-	}
-	for want, files := range map[verdict.Outcome][]runfolder.File{
-		verdict.Held:     {file("held"), file("held", "held")},
-		verdict.Violated: {file("held", "violated"), file("", "violated"), file("violated", "unknown")},
-		verdict.Unknown:  {file(), file("held", ""), file("unknown", "held"), file("perhaps")},
-	} {
-		for _, f := range files {
-			if got := OutcomeOf(f); got != want {
-				t.Errorf("%+v: %s, want %s", f.Scenarios, got, want)
-			}
-		}
-	}
-}
-
 func TestFinishListsWhatWasNotBegun(t *testing.T) {
 	dir := t.TempDir()
 	r := &runner{settings: &Settings{Dir: dir, Reproduce: func(name, _ string) string { return name }}}
@@ -137,7 +116,7 @@ func TestFinishListsWhatWasNotBegun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(read.Scenarios) != 2 || read.Scenarios[1].NotBegun == "" || read.Outcome != runfolder.OutcomeInterrupted || Failed(read) {
+	if len(read.Scenarios) != 2 || read.Scenarios[1].NotBegun == "" || read.Outcome != runfolder.OutcomeInterrupted {
 		t.Errorf("run.json: %+v", read)
 	}
 }

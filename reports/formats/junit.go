@@ -101,7 +101,24 @@ func junitOf(r reports.Report) []junitSuite {
 		suites[n].add(s, name)
 		suites[n].Time = junitSeconds(took[n])
 	}
+	failed := func(j junitSuite) bool { return j.Errors+j.Failures > 0 }
+	if r.Result != reports.Held && !slices.ContainsFunc(suites, failed) {
+		suites = append(suites, junitOfRun(r, len(suites)))
+	}
 	return suites
+}
+
+// junitOfRun is an error of the run itself. Without it, readers of JUnit would take a run of which something is missing for a success: one that
+// was killed, or that left scenarios out.
+func junitOfRun(r reports.Report, id int) junitSuite {
+	j := newJUnitSuite(r, "run", id)
+	why := strings.Join(append([]string{r.Line()}, r.Trouble...), "\n") + "\nreproduce: " + r.Reproduce + "\n"
+	j.Tests, j.Errors, j.Time = 1, 1, junitSeconds(0)
+	j.Cases = []junitCase{{
+		Name: "everything was judged", Classname: j.Package + "." + j.Name, Time: j.Time,
+		Error: &junitProblem{Message: r.Line(), Type: strings.ToLower(string(r.Result)), Text: readable(why)},
+	}}
+	return j
 }
 
 func newJUnitSuite(r reports.Report, name string, id int) junitSuite {

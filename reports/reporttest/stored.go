@@ -39,11 +39,12 @@ func Light() *historytest.Builder {
 // StoredRun is a folder with one recorded scenario that held, and the run.json that lists it.
 func StoredRun(t *testing.T) (dir string, file runfolder.File) {
 	t.Helper()
+	const id = "20260102-030405-test"
 	dir = t.TempDir()
-	Store(t, filepath.Join(dir, "chaos", "drain-one-worker"), Light())
+	Store(t, filepath.Join(dir, "chaos", "drain-one-worker"), Light().Header(func(h *history.Header) { h.RunID = id }))
 	started := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	return dir, runfolder.File{
-		ID: "20260102-030405-test", Started: started, Ended: started.Add(time.Minute), Holdfast: "v0.1.0",
+		ID: id, Started: started, Ended: started.Add(time.Minute), Holdfast: "v0.1.0",
 		Kubernetes: "v1.37.0", Profile: "lab", Seed: 7, Reproduce: "holdfast run --seed 7", Outcome: "held",
 		Scenarios: []runfolder.ScenarioResult{{
 			Name: "chaos/drain-one-worker", Dir: "chaos/drain-one-worker", Took: 45 * time.Second, Outcome: "held",

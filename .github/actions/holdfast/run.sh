@@ -30,6 +30,9 @@ if [ -e "$into/last-attempt" ]; then
     if [ -z "$report" ] && [ -s "$artifacts/$form" ]; then report="$artifacts/$form"; fi
   done
 fi
+if [ "$code" = 0 ] && [ -z "$report" ]; then # nothing is left that could show it
+  verdict=failed code=3
+fi
 {
   echo "verdict=$verdict"
   echo "artifacts=$artifacts"

@@ -14,6 +14,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/appsource"
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/interrupt"
+	"github.com/holdfast-ha/holdfast/framework/judge"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
@@ -97,6 +98,17 @@ func Judged(o verdict.Outcome) error {
 	default:
 		return codeError{Unknown, errors.New("unknown: evidence is missing, so nothing can be certified")}
 	}
+}
+
+// Run is the error with the exit code of a whole run, now or when it was stored. by, interrupted and notBegun are those of CutShort.
+func Run(w judge.Worth, by string, interrupted, notBegun int) error {
+	switch w {
+	case judge.RunInterrupted:
+		return CutShort(by, interrupted, notBegun)
+	case judge.RunFailed:
+		return FailedBefore()
+	}
+	return Judged(verdict.Outcome(w))
 }
 
 // CutShort is the exit code of an interrupted run, now or when it was stored: the signal's. A record does not name the signal. If a

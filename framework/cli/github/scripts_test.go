@@ -337,3 +337,15 @@ exit "$ENDS"`)
 		})
 	}
 }
+
+// A program that ends with 0 and leaves no report has shown nothing.
+func TestActionRunThatLeavesNothing(t *testing.T) {
+	for _, upgrade := range []string{"", "v1.36.3"} {
+		r := newRunner(t, "SCOPE=short", "SCENARIOS=", "KUBERNETES=", "FROM="+upgrade, "TO=", "PROFILE=core", "ENDS=0", "LEAVES=")
+		r.env = append(r.env, "PROGRAM="+r.program("holdfast", fakeHoldfast))
+		code, said := r.run(filepath.Join(actionDir, "run.sh"))
+		if out := r.read(r.output); code != 3 || !strings.Contains(out, "verdict=failed\n") {
+			t.Errorf("ended with %d: %s\n%s", code, said, out)
+		}
+	}
+}

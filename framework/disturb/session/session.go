@@ -18,8 +18,8 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/hold"
 	"github.com/holdfast-ha/holdfast/framework/interrupt"
+	"github.com/holdfast-ha/holdfast/framework/judge"
 	"github.com/holdfast-ha/holdfast/framework/recording"
-	"github.com/holdfast-ha/holdfast/framework/run"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
@@ -136,10 +136,8 @@ func (s *Session) steps(ctx context.Context) (file runfolder.File, err error) {
 			break
 		}
 	}
-	file.Ended, file.Outcome = time.Now(), string(run.OutcomeOf(file))
-	if file.Cut() && file.Outcome != string(verdict.Violated) {
-		file.Outcome = runfolder.OutcomeInterrupted
-	}
+	file.Ended = time.Now()
+	file.Outcome = string(judge.WorthOf(file))
 	return file, errors.Join(err, file.Write(s.identity.Dir))
 }
 

@@ -36,7 +36,7 @@ type File struct {
 	Args       []string          `json:"args,omitempty"`     // command-line arguments, as given
 	Reproduce  string            `json:"reproduce"`          // the command that repeats the run
 	Incident   *history.Incident `json:"incident,omitempty"` // the incident that the scenarios reproduce
-	Outcome    string            `json:"outcome"`            // the scenarios' worst outcome, or OutcomeInterrupted; empty while in progress
+	Outcome    string            `json:"outcome"`            // what the run is worth, such as OutcomeInterrupted: see judge.Worth; empty while in progress
 	// Interrupted is what interrupted the run, such as SIGINT; empty if every scenario was run to its end.
 	Interrupted string `json:"interrupted,omitempty"`
 	// Fits are what the machines of its clusters carried, and what was chosen for them. Empty in older files, and where nothing was measured.

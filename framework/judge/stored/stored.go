@@ -4,6 +4,7 @@
 package stored
 
 import (
+	"cmp"
 	"errors"
 	"path/filepath"
 
@@ -15,9 +16,12 @@ import (
 // Judgement is what was found in the records below a folder.
 type Judgement struct {
 	Scenarios []Scenario // those that could be read, in the order of the records
-	// Sum has the results of all scenarios, as run.json does, including those without a record because the run was interrupted.
+	// Sum has the results of all scenarios, as run.json does, including those without a record because the run was interrupted or the
+	// harness failed.
 	Sum    runfolder.File
 	Causes judge.Confusion // of the mutants
+	// Lacks is what the runs lack beside that: see judge.Lacks.
+	Lacks []string
 	// Problems are why records could not be judged: they are unreadable, missing, or of another scenario than run.json says.
 	Problems []error
 }
@@ -28,33 +32,56 @@ type Scenario struct {
 	judge.Found
 }
 
-// Judge judges records below dir by the promises in them. An unreadable record does not prevent the others from being judged.
+// Judge judges records below dir by the promises in them. An unreadable record does not prevent the others from being judged. If the
+// harness failed in a scenario, run.json says so, and the record need not.
 func Judge(dir string, records []string) Judgement {
 	var s Judgement
-	headers := make(map[string]history.Header)
+	runs, problems := listings(dir)
+	read := make(map[string]history.Header)
 	for _, record := range records {
-		run, err := history.Open(filepath.Join(dir, filepath.FromSlash(record)))
+		at := filepath.Join(dir, filepath.FromSlash(record))
+		run, err := history.Open(at)
+		read[at] = run.Header
 		if err != nil {
 			s.Problems = append(s.Problems, err)
 			continue
 		}
-		headers[record] = run.Header
-		one := Scenario{Result: runfolder.ScenarioResult{Name: run.Header.Scenario}}
-		one.Found = judge.Record(run, &one.Result)
-		if one.Result.Error != "" {
-			s.Problems = append(s.Problems, errors.New(one.Result.Error))
-		}
-		if one.Result.Left() {
-			one.Found = judge.Found{}
-		}
-		if one.Caught != nil {
-			s.Causes.Add(*run.Header.Mutant, *one.Caught)
-		}
-		s.Scenarios = append(s.Scenarios, one)
-		s.Sum.Scenarios = append(s.Sum.Scenarios, one.Result)
+		s.judge(run, failure(runs, at))
 	}
-	left, problems := missing(dir, records, headers)
-	s.Sum.Scenarios, s.Sum.Interrupted = append(s.Sum.Scenarios, left.Scenarios...), left.Interrupted
+	s.Lacks = unlisted(dir, records, read)
+	for _, l := range runs {
+		s.add(l, read)
+	}
 	s.Problems = append(s.Problems, problems...)
 	return s
+}
+
+// judge adds what is found in a record. failed is why the harness failed in the scenario; empty: it did not.
+func (s *Judgement) judge(run history.Run, failed string) {
+	one := Scenario{Result: runfolder.ScenarioResult{Name: run.Header.Scenario}}
+	one.Found = judge.Record(run, &one.Result)
+	if one.Result.Error != "" {
+		s.Problems = append(s.Problems, errors.New(one.Result.Error))
+	}
+	one.Result.Error = cmp.Or(one.Result.Error, failed)
+	if one.Result.Left() {
+		one.Found = judge.Found{}
+	}
+	if one.Caught != nil {
+		s.Causes.Add(*run.Header.Mutant, *one.Caught)
+	}
+	s.Scenarios = append(s.Scenarios, one)
+	s.Sum.Scenarios = append(s.Sum.Scenarios, one.Result)
+}
+
+// failure is the error that run.json has of the scenario whose record is in a folder.
+func failure(runs []listing, at string) string {
+	for _, l := range runs {
+		for _, one := range l.Scenarios {
+			if filepath.Join(l.dir, filepath.FromSlash(one.Dir)) == at {
+				return one.Error
+			}
+		}
+	}
+	return ""
 }

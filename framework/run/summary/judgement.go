@@ -36,6 +36,14 @@ func WriteJudgement(out io.Writer, found stored.Judgement) {
 	}
 	writeCauses(out, &found.Causes)
 	writeNotes(out, found.Sum)
+	for _, s := range found.Sum.Scenarios {
+		if s.Error != "" {
+			_, _ = fmt.Fprintf(out, "%s: the harness or its environment failed: %s\n", s.Name, s.Error)
+		}
+	}
+	for _, lack := range found.Lacks {
+		_, _ = fmt.Fprintln(out, lack)
+	}
 	if len(found.Sum.Scenarios) > 0 {
 		_, _ = fmt.Fprintln(out, Of(found.Sum))
 	}
