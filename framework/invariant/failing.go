@@ -6,6 +6,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
 	"github.com/holdfast-ha/holdfast/framework/analysis/failures"
+	"github.com/holdfast-ha/holdfast/framework/analysis/outage"
 	"github.com/holdfast-ha/holdfast/framework/analysis/requests"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/prose"
@@ -18,13 +19,28 @@ type failing struct {
 	facts    *evidence.Run
 	tally    *requests.Stats
 	failures *failures.Failures
+	// beside are the outages of what happened beside something planned, which the promise is about; nil: it is about everything that failed.
+	beside *outage.Sorter
+	spared string // what these outages explain, in words
 }
 
 func newFailing(lanes []history.Lane, f *evidence.Run, t *requests.Stats) failing {
 	return failing{named: lanes, facts: f, tally: t, failures: failures.NewFailures(f)}
 }
 
+// besides is the same of a promise about what is planned: what something involuntary explains, for which other says what is promised, is not counted.
+func (j failing) besides(other FailuresEndWithin) failing {
+	j.beside = other.sorter(j.facts)
+	j.beside.Failures = j.failures
+	return j
+}
+
 func (j *failing) Take(r *history.Request) {
+	if j.beside != nil && !r.Outcome.Failed() && r.Outcome != history.Unsent {
+		for _, o := range j.beside.Outages {
+			o.Answered(r, r.Lane != history.LaneControl)
+		}
+	}
 	switch {
 	case !r.Outcome.Failed():
 	case len(j.named) > 0 && slices.Contains(j.named, r.Lane):
@@ -51,6 +67,7 @@ func (j *failing) count(disrupted evidence.Disruptions, missing verdict.Missing)
 	j.tally.Numbers(&v, c.lanes)
 	j.tally.VictimNumbers(&v, c.lanes)
 	disrupted.Numbers(&v)
+	c.missing = append(c.missing, j.spare()...)
 	v.Measure("failed", float64(j.failures.Total))
 	c.blamed, c.noise = j.failures.Blamed()
 	c.noise.Numbers(&v)
@@ -61,6 +78,23 @@ func (j *failing) count(disrupted evidence.Disruptions, missing verdict.Missing)
 		v.Support(line)
 	}
 	return v, c
+}
+
+// spare leaves out the failures that something involuntary explains. Those that the planned part explains as well are a doubt.
+func (j *failing) spare() (d verdict.Missing) {
+	if j.beside == nil {
+		return nil
+	}
+	all := j.failures.Total
+	rest, either := j.beside.Planned()
+	if j.failures = rest; either > 0 {
+		d.Add("%d of %s may be the planned disturbance's as well as those of what else happened at that time: nothing tells whose they are",
+			either, prose.Count(all, "failure"))
+	}
+	if spared := all - either - rest.Total; spared > 0 {
+		j.spared = fmt.Sprintf(", without %s that something involuntary explains", prose.Count(spared, "failure"))
+	}
+	return d
 }
 
 // inFlight describes how many requests were in flight during each fault.

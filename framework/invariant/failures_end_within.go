@@ -23,6 +23,9 @@ import (
 // Evidence: that of NoFailedRequests; victims that answered requests before; and a fault that was reverted only after the failures
 // had to be over, because otherwise the revert may have ended them. Failures after a fault that was never seen in effect leave the
 // promise Unknown, because what that fault explains is unknown.
+//
+// In a recording the predicted time of a lost node is for lost nodes. Pods that end, and containers that are restarted, while the node stays have the
+// time that proxies need. Victims that had all endpoints leave the promise Unknown if requests failed.
 type FailuresEndWithin struct {
 	// Lanes to judge; none means all but the control lane. Each is judged by itself.
 	Lanes []history.Lane `json:"lanes,omitempty"`
@@ -60,11 +63,11 @@ func (p FailuresEndWithin) limit(run history.Run) time.Duration {
 func (p FailuresEndWithin) Watched() time.Duration { return max(p.Limit, 2*time.Minute) }
 
 // atMost is how long requests may fail, in words. A limit that is looser than the prediction is said to be.
-func (p FailuresEndWithin) atMost(run history.Run) string {
+func (p FailuresEndWithin) atMost(run history.Run, limit time.Duration) string {
 	predicted := NodeLossLimit(run.Header.Cluster.Timings)
 	switch {
 	case p.Limit == 0:
-		return "at most " + prose.Moment(predicted) + " was predicted"
+		return "at most " + prose.Moment(limit) + " was predicted"
 	case p.Limit > predicted && run.Header.Cluster.Timings.NodeMonitorGrace > 0:
 		return "at most " + prose.Moment(p.Limit) + " was promised, although " + prose.Moment(predicted) + " is predicted for a lost node"
 	}
@@ -84,10 +87,23 @@ func (p FailuresEndWithin) NamesCauses() bool { return true }
 
 // Requests implements RequestInvariant.
 func (p FailuresEndWithin) Requests(f *evidence.Run, t *requests.Stats) RequestCheck {
-	return &failuresEndWithin{
-		promise: p, facts: f, tally: t, limit: p.limit(f.Record),
-		sorter: &outage.Sorter{Facts: f, Outages: outage.Outages(f, p.limit(f.Record), p.Service, p.Lanes), Unclear: p.unclear(f), Failures: failures.NewFailures(f)},
+	j := &failuresEndWithin{promise: p, facts: f, tally: t, limit: p.limit(f.Record), sorter: p.sorter(f)}
+	if f.Record.Header.Recorded != nil {
+		j.limit = j.sorter.Longest(j.limit)
 	}
+	return j
+}
+
+// BesidePlanned is Requests for a time in which something planned happened as well, of which another promise says what may fail.
+func (p FailuresEndWithin) BesidePlanned(f *evidence.Run, t *requests.Stats) RequestCheck {
+	j := p.Requests(f, t).(*failuresEndWithin)
+	j.sorter.Besides = true
+	return j
+}
+
+// sorter sorts failures by the outages that the promise allows.
+func (p FailuresEndWithin) sorter(f *evidence.Run) *outage.Sorter {
+	return &outage.Sorter{Facts: f, Outages: outage.Outages(f, p.limit(f.Record), p.Service, p.Lanes), Unclear: p.unclear(f), Failures: failures.NewFailures(f)}
 }
 
 // predicts says whether the time in which failures are allowed is known.
@@ -231,7 +247,7 @@ func (j *failuresEndWithin) held(v verdict.Verdict, lanes []history.Lane, inside
 		}
 	}
 	return v.Held(missing, "%s%s; the last was sent %s after %s, and %s; %s",
-		worst, untested, prose.Moment(worst.Measured), worst.Since.Since(), j.promise.atMost(j.facts.Record), j.tally.Seen(lanes))
+		worst, untested, prose.Moment(worst.Measured), worst.Since.Since(), j.promise.atMost(j.facts.Record, j.limit), j.tally.Seen(lanes))
 }
 
 func (j *failuresEndWithin) endedLate(v verdict.Verdict, outside *failures.Failures, lanes []history.Lane, missing verdict.Missing) verdict.Verdict {
@@ -240,7 +256,7 @@ func (j *failuresEndWithin) endedLate(v verdict.Verdict, outside *failures.Failu
 	for _, o := range j.sorter.Outages {
 		if first.Done >= o.From {
 			since := o.Before(first.Sent)
-			where = fmt.Sprintf("%s after %s, and %s", prose.Moment(first.Sent-since.Earliest()), since.Since(), j.promise.atMost(j.facts.Record))
+			where = fmt.Sprintf("%s after %s, and %s", prose.Moment(first.Sent-since.Earliest()), since.Since(), j.promise.atMost(j.facts.Record, j.limit))
 		}
 	}
 	of := "predicted"

@@ -81,6 +81,11 @@ func (p FewFailedRequests) Requests(f *evidence.Run, t *requests.Stats) RequestC
 	return &fewFailedRequests{promise: p, failing: newFailing(p.Lanes, f, t)}
 }
 
+// Beside implements PlannedInvariant.
+func (p FewFailedRequests) Beside(other FailuresEndWithin, f *evidence.Run, t *requests.Stats) RequestCheck {
+	return &fewFailedRequests{promise: p, failing: newFailing(p.Lanes, f, t).besides(other)}
+}
+
 type fewFailedRequests struct {
 	promise FewFailedRequests
 	failing
@@ -116,6 +121,6 @@ func (j *fewFailedRequests) End(missing verdict.Missing) verdict.Verdict {
 	}
 	v.Support(j.tally.VictimLines(c.lanes)...)
 	j.inFlight(&v, c.lanes)
-	return v.Held(c.missing, "%d of %s failed (%s), and no more than %d may fail, through %s; %s", j.failures.Total, prose.Count(all, "request"),
-		strings.Join(parts, ", "), allowed, disrupted, j.tally.Seen(c.lanes))
+	return v.Held(c.missing, "%d of %s failed (%s)%s, and no more than %d may fail, through %s; %s", j.failures.Total, prose.Count(all, "request"),
+		strings.Join(parts, ", "), j.spared, allowed, disrupted, j.tally.Seen(c.lanes))
 }

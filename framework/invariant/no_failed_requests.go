@@ -51,6 +51,11 @@ func (p NoFailedRequests) Requests(f *evidence.Run, t *requests.Stats) RequestCh
 	return &noFailedRequests{promise: p, failing: newFailing(p.Lanes, f, t)}
 }
 
+// Beside implements PlannedInvariant.
+func (p NoFailedRequests) Beside(other FailuresEndWithin, f *evidence.Run, t *requests.Stats) RequestCheck {
+	return &noFailedRequests{promise: p, failing: newFailing(p.Lanes, f, t).besides(other)}
+}
+
 type noFailedRequests struct {
 	promise NoFailedRequests
 	failing
@@ -82,6 +87,6 @@ func (j *noFailedRequests) End(missing verdict.Missing) verdict.Verdict {
 	}
 	v.Support(j.tally.VictimLines(c.lanes)...)
 	j.inFlight(&v, c.lanes)
-	return v.Held(c.missing, "no request failed (%s) through %s; 95 %% upper bound %s if requests are independent; %s",
-		strings.Join(parts, ", "), disrupted, prose.Percent(worst), j.tally.Seen(c.lanes))
+	return v.Held(c.missing, "no request failed (%s)%s through %s; 95 %% upper bound %s if requests are independent; %s",
+		strings.Join(parts, ", "), j.spared, disrupted, prose.Percent(worst), j.tally.Seen(c.lanes))
 }

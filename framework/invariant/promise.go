@@ -50,6 +50,13 @@ type LaneInvariant interface {
 	NamesCauses() bool
 }
 
+// PlannedInvariant is a promise about what somebody does on purpose. Of a recording it may be judged beside what is involuntary.
+type PlannedInvariant interface {
+	LaneInvariant
+	// Beside is Requests for a time in which something involuntary happened as well, of which the other promise says what may fail.
+	Beside(other FailuresEndWithin, f *evidence.Run, t *requests.Stats) RequestCheck
+}
+
 // WorkloadInvariant is a promise about one workload. In a recording, one that names none is a promise about each.
 type WorkloadInvariant interface {
 	EventInvariant

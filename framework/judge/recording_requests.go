@@ -42,7 +42,7 @@ func (r *recording) judgeRequests() error {
 		p.tally.Part = true
 		for i := range r.promises {
 			if aboutRequests(r.promises[i]) && r.tests(i, e) {
-				p.checks[i] = r.promises[i].(invariant.RequestInvariant).Requests(p.facts, p.tally)
+				p.checks[i] = r.check(i, e, p)
 			}
 		}
 		all = append(all, p)
@@ -98,31 +98,64 @@ func (r *recording) passing(where string, run history.Run) *passing {
 	return &passing{where: where, facts: f, tally: requests.NewTally(f), checks: make([]invariant.RequestCheck, len(r.promises))}
 }
 
-// tests says whether an episode is a test of a promise. Where both are promised, NoFailedRequests is about voluntary disturbances, and
-// FailuresEndWithin about involuntary ones, whatever else happens at the same time.
+// tests says whether an episode is a test of a promise. Where both are promised, those about what is planned are about voluntary disturbances, and
+// FailuresEndWithin about involuntary ones. An episode with both is a test of both.
 func (r *recording) tests(i int, e *disturbances.Episode) bool {
+	planned, ends := r.both(nil)
 	switch r.promises[i].(type) {
-	case invariant.NoFailedRequests:
-		return !e.Involuntary() || !r.promisesA(invariant.Kind(invariant.FailuresEndWithin{}))
+	case invariant.PlannedInvariant:
+		return e.Voluntary() || ends == nil
 	case invariant.FailuresEndWithin:
-		return e.Involuntary() || !r.promisesA(invariant.Kind(invariant.NoFailedRequests{}))
+		return e.Involuntary() || !planned
 	}
 	return true
 }
 
+// check begins to judge an episode by a promise. In one with both, what either part explains is judged by the promise about it.
+func (r *recording) check(i int, e *disturbances.Episode, p *passing) invariant.RequestCheck {
+	promise := r.promises[i].(invariant.RequestInvariant)
+	if !e.Voluntary() || !e.Involuntary() {
+		return promise.Requests(p.facts, p.tally)
+	}
+	switch promise := promise.(type) {
+	case invariant.PlannedInvariant:
+		if _, ends := r.both(promise.OnLanes()); ends != nil {
+			return promise.Beside(*ends, p.facts, p.tally)
+		}
+	case invariant.FailuresEndWithin:
+		if planned, _ := r.both(nil); planned {
+			return promise.BesidePlanned(p.facts, p.tally)
+		}
+	}
+	return promise.Requests(p.facts, p.tally)
+}
+
 // answersForQuiet says whether a promise is broken by requests that fail while nothing is disturbed.
 func (r *recording) answersForQuiet(p invariant.Invariant) bool {
+	planned, _ := r.both(nil)
 	switch p.(type) {
-	case invariant.NoFailedRequests:
+	case invariant.PlannedInvariant:
 		return true
 	case invariant.FailuresEndWithin:
-		return !r.promisesA(invariant.Kind(invariant.NoFailedRequests{}))
+		return !planned
 	}
 	return false
 }
 
-func (r *recording) promisesA(kind string) bool {
-	return slices.ContainsFunc(r.promises, func(p invariant.Invariant) bool { return invariant.Kind(p) == kind })
+// both says whether there is a promise about what is planned, and which is about what is involuntary, of some lanes; none means any. Nil: there is none.
+func (r *recording) both(lanes []history.Lane) (planned bool, ends *invariant.FailuresEndWithin) {
+	for _, p := range r.promises {
+		switch p := p.(type) {
+		case invariant.PlannedInvariant:
+			planned = true
+		case invariant.FailuresEndWithin:
+			same := len(lanes)+len(p.Lanes) == 0 || slices.ContainsFunc(p.Lanes, func(l history.Lane) bool { return slices.Contains(lanes, l) })
+			if ends == nil || same {
+				ends = &p
+			}
+		}
+	}
+	return planned, ends
 }
 
 // pass gives each request to the episode in which it was due, or to the time outside of all. All are counted there.

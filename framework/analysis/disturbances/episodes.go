@@ -31,6 +31,11 @@ func (e *Episode) Involuntary() bool {
 	return slices.ContainsFunc(e.Disturbances, func(d Disturbance) bool { return !d.Kind.Voluntary() })
 }
 
+// Voluntary says whether one of the disturbances is voluntary.
+func (e *Episode) Voluntary() bool {
+	return slices.ContainsFunc(e.Disturbances, func(d Disturbance) bool { return d.Kind.Voluntary() })
+}
+
 // Episodes are those of the disturbances that count and that touch some parts, in order. Each lasts for watched after its last
 // disturbance, or until the recording is no longer judged. In a recording of a command, the whole time of the command is one of them.
 func (r *Recording) Episodes(watched time.Duration, list ...*parts.Part) (all []*Episode) {

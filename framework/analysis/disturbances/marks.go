@@ -38,9 +38,13 @@ func (r *Recording) Marked() history.Run {
 }
 
 // stages are those of a disturbance as a fault. It is being reverted from when it did nothing more to the pods, and is reverted when the last
-// pod that it has told to end has ended: until then, requests meet what it did. One that was not over by then has neither stage.
+// pod that it has told to end has ended: until then, requests meet what it did. One that was not over by then has neither stage. A kubelet that evicts
+// takes the pods that it evicts, and its node serves on.
 func (r *Recording) stages(id int, d *Disturbance, list []*parts.Part) (marks []history.Event) {
 	mark := history.FaultMark{ID: id, Name: d.Name, Nodes: d.Nodes, Voluntary: d.Kind.Voluntary()}
+	if d.Kind == Pressure {
+		mark.Nodes = nil
+	}
 	for _, p := range d.Pods {
 		for _, of := range list {
 			if r.has(of, p) {

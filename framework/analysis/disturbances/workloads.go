@@ -142,15 +142,12 @@ func (x *facts) plain(kind Kind, key history.Key, gone []*departure) Disturbance
 	return d
 }
 
-// lookback is how long before the first report containers may have ended that nobody told to end: kubelets report within a second or two.
-const lookback = 3 * time.Second
-
 // since is when something that was first reported at a moment may have begun.
 func (k Kind) since(reported history.Offset) history.Offset {
 	if k.Voluntary() {
 		return reported
 	}
-	return max(0, reported-lookback)
+	return max(0, reported-evidence.Lookback)
 }
 
 // span is the time of some pods: "at 12s", "from 12s to 14s".

@@ -7,6 +7,8 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/analysis/attribution"
 	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/stages"
+	"github.com/holdfast-ha/holdfast/framework/history/timeline"
 )
 
 // unsureAtMost is how precisely the moment at which the victims of a fault died must be known. Even with two busy cores,
@@ -20,6 +22,8 @@ type Death struct {
 	from, seen  history.Offset // the fault's beginning, and its witness
 	healing     history.Moment
 	nodes, pods []string
+	limit       time.Duration  // how long after the death requests may fail
+	until       history.Offset // requests that are sent from then on are not the victims', whenever they died; 0: limit decides
 
 	answered history.Moment // when the last good answer of a victim ended, of those between from and seen
 	failed   history.Moment // when a request first failed at a victim after that
@@ -74,4 +78,49 @@ func (d *Death) Since() string {
 		return "the victims of " + d.name + " had last answered"
 	}
 	return d.name + " began"
+}
+
+// ofPods are the outages of a fault of a recording that ended pods, or restarted their containers, while their nodes stayed. The control plane knows of
+// each as soon as it is reported, so it has only the time that proxies need, and not that of a lost node: from when it may have happened until the pod
+// was reported as not ready, or restarted, and PropagationSlack later.
+func ofPods(f *evidence.Run, fault *stages.FaultLife, limit time.Duration) (list []*Outage) {
+	within := func(at history.Offset) bool { return at >= fault.Injecting.At && at <= fault.Seen.At }
+	add := func(pods []string, from, noticed history.Offset) {
+		noticed = min(noticed, from+maxOutage)
+		d := &Death{name: fault.Name, from: max(0, from), seen: noticed, pods: pods, until: noticed + min(limit, evidence.PropagationSlack)}
+		d.limit = d.until - d.from
+		list = append(list, &Outage{name: d.name, From: d.from, To: d.until, deaths: []*Death{d}, clock: f.ClockError()})
+	}
+	for _, p := range f.Timeline().Pods {
+		if !slices.Contains(fault.Pods, p.Name) {
+			continue
+		}
+		began := p.EndBegan()
+		if p.Evicted.OK {
+			began = min(began, p.Evicted.At)
+		}
+		if within(began) {
+			add([]string{p.Name}, began-evidence.Lookback, noticed(p, began))
+		}
+		for _, d := range p.Downtimes {
+			if within(d.From) {
+				add([]string{p.Name}, d.From, noticed(p, d.From))
+			}
+		}
+	}
+	if len(list) == 0 {
+		add(fault.Pods, fault.Seen.At-evidence.Lookback, fault.Seen.At)
+	}
+	return list
+}
+
+// noticed is when a pod was first reported as not ready, or as restarted, from a moment on; without such a report, the moment.
+func noticed(p *timeline.Pod, from history.Offset) history.Offset {
+	before, _ := p.Reports.At(from - 1)
+	for _, r := range p.Reports {
+		if r.At >= from && (!timeline.Healthy(r.Value) || r.Value.Ended() || before != nil && r.Value.Restarts > before.Restarts) {
+			return r.At
+		}
+	}
+	return from
 }

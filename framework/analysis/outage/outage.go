@@ -24,11 +24,10 @@ const (
 )
 
 // Outage is a time in which failures are allowed, from a fault's beginning to the predicted end. Outages that overlap are joined
-// into one, with the victims of all their faults.
+// into one, with the victims of all their faults. Pods that end, or whose containers are restarted, on a node that stays are an outage each: see ofPods.
 type Outage struct {
 	name     string         // of the fault, or faults
 	From, To history.Offset // requests sent from To on must not fail, whenever the victims died
-	limit    time.Duration
 	clock    history.Offset // how far the times of requests may be off
 	deaths   []*Death
 
@@ -41,6 +40,8 @@ type Outage struct {
 
 	lanes  []*outageLane
 	fronts map[history.Lane]*history.Front
+	// recorded: nobody has chosen the victims, so that a share of 1 is no wrong choice, but proves nothing.
+	recorded bool
 }
 
 // Outages returns an outage for each fault that was seen to take effect, of the given limit, and joins those that overlap. What takes
@@ -51,18 +52,23 @@ func Outages(f *evidence.Run, limit time.Duration, service string, lanes []histo
 	if service == "" {
 		doors = doorsOf(f.Record, lanes)
 	}
+	recorded := f.Record.Header.Recorded != nil
 	for _, fault := range f.Faults {
 		if !fault.Injecting.OK || !fault.Seen.OK || fault.Voluntary {
 			continue
 		}
-		d := &Death{name: fault.Name, from: fault.Injecting.At, healing: fault.Healing, nodes: fault.Nodes, pods: fault.Pods}
-		if f.Record.Header.Recorded != nil {
+		if recorded && len(fault.Nodes) == 0 {
+			list = append(list, ofPods(f, &fault, limit)...)
+			continue
+		}
+		d := &Death{name: fault.Name, from: fault.Injecting.At, limit: min(limit, maxOutage), healing: fault.Healing, nodes: fault.Nodes, pods: fault.Pods}
+		if recorded {
 			d.healing = history.Moment{} // nobody reverted it to end the failures
 		}
-		o := &Outage{name: d.name, From: d.from, limit: min(limit, maxOutage), deaths: []*Death{d}, clock: f.ClockError()}
+		o := &Outage{name: d.name, From: d.from, deaths: []*Death{d}, clock: f.ClockError()}
 		// A damaged record may have any moment, and memory must stay bounded.
 		d.seen = min(max(fault.Seen.At, o.From), o.From+maxOutage)
-		o.To = d.seen + o.limit
+		o.To = d.seen + d.limit
 		if d.seen != fault.Seen.At {
 			o.doubts.Add("%s was seen to take effect at %s, which is impossible after %s", o.name, prose.Moment(fault.Seen.At), prose.Moment(o.From))
 		}
@@ -71,7 +77,7 @@ func Outages(f *evidence.Run, limit time.Duration, service string, lanes []histo
 	slices.SortStableFunc(list, func(a, b *Outage) int { return cmp.Compare(a.From, b.From) })
 	list = join(list)
 	for _, o := range list {
-		o.fronts = f.Record.Fronts()
+		o.fronts, o.recorded = f.Record.Fronts(), recorded
 		o.findShare(f, doors, lanes)
 	}
 	return list
@@ -85,7 +91,9 @@ func join(list []*Outage) (joined []*Outage) {
 			continue
 		}
 		last := joined[n-1]
-		last.name += " and " + o.name
+		if last.name != o.name {
+			last.name += " and " + o.name
+		}
 		last.To, last.deaths = max(last.To, o.To), append(last.deaths, o.deaths...)
 		last.doubts = append(last.doubts, o.doubts...)
 	}
@@ -205,8 +213,14 @@ func (o *Outage) AllDoubts(failed bool) verdict.Missing {
 	if o.missed && o.met {
 		d.Add("no service had an endpoint on the victims of %s, although they answered", o.name)
 	}
+	if o.recorded && o.share >= 1 && slices.ContainsFunc(o.lanes, func(l *outageLane) bool { return l.failed+l.kept > 0 }) {
+		d.Add("requests failed while %s, so that none could go anywhere else: a share of all shows nothing", o.Words)
+	}
 	for _, death := range o.deaths {
-		if over := death.Earliest() + o.limit; death.healing.OK && death.healing.At < over {
+		if death.until > 0 { // from then on nothing is allowed, whenever the pod died
+			continue
+		}
+		if over := death.Earliest() + death.limit; death.healing.OK && death.healing.At < over {
 			d.Add("%s began to be reverted at %s, before failures had to end at %s", death.name, prose.Moment(death.healing.At), prose.Moment(over))
 		}
 		if unsure := death.latest() - death.Earliest(); failed && unsure > unsureAtMost {

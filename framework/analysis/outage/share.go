@@ -163,7 +163,10 @@ func (s Share) String() string {
 	if s.kept > 0 {
 		text += fmt.Sprintf(", and %d on %s", s.kept, kept)
 	}
-	if !s.Tested() {
+	switch {
+	case s.Outage.share >= 1:
+		return text + "; " + s.Outage.Words
+	case !s.Tested():
 		return text + ": too few to test the victims' share"
 	}
 	return text + fmt.Sprintf("; %s, which with sampling error allows %d", s.Outage.Words, s.most)

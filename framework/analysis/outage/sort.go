@@ -1,6 +1,7 @@
 package outage
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -8,6 +9,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
 	"github.com/holdfast-ha/holdfast/framework/analysis/failures"
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/stages"
 	"github.com/holdfast-ha/holdfast/framework/prose"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
@@ -20,6 +22,8 @@ type Sorter struct {
 	// Unclear is the moment from which it is unknown whether a failure was allowed: a fault had begun, and it is unknown when it took
 	// effect, or how long its failures may last.
 	Unclear history.Offset
+	// Besides says that another promise is about what somebody planned at the same time: what only that explains is judged there.
+	Besides bool
 }
 
 // SortedFailures are failures in the groups that FailuresEndWithin judges.
@@ -50,11 +54,13 @@ func (x *Sorter) Sort() *SortedFailures {
 			excuse := failures.Excuse(kind, at, a, l.Noisy)
 			switch is := o.standing(&like.First, kind, a); {
 			case like.First.Done >= x.Unclear: // allowed for all that is known; Doubts has the rest
+			case x.Besides && x.planned(like, kind, a) && (is == disallowed || is == another || o.strays(f, kind, at, like)):
+				continue
 			case is == disallowed:
 				to, why = s.Outside, excuse
 			case is == another:
 				to, why = s.Innocent, excuse
-			case o.strays(f, kind, at):
+			case o.strays(f, kind, at, like):
 				to, why = s.Stray, excuse
 			default:
 				o.ends(&like.Last)
@@ -90,6 +96,54 @@ func (x *Sorter) Sort() *SortedFailures {
 		s.Doubts.Add("%s failed while a watch was blind: whom they were sent to is not known", prose.Count(hidden, "request"))
 	}
 	return s
+}
+
+// Longest is the longest time in which an outage allows failures; without any outage, the given one.
+func (x *Sorter) Longest(otherwise time.Duration) (limit time.Duration) {
+	for _, o := range x.Outages {
+		for _, d := range o.deaths {
+			limit = max(limit, d.limit)
+		}
+	}
+	return cmp.Or(limit, otherwise)
+}
+
+// Planned separates the failures that no outage explains, which are what is judged of something planned that happened at the same time. Either counts
+// those that an outage explains, and something planned may explain as well: nothing tells whose they are. All requests must have been read.
+func (x *Sorter) Planned() (rest *failures.Failures, either uint64) {
+	x.findDeaths()
+	rest = x.Failures.None()
+	x.Failures.Groups.Each(func(kind attribution.FailureGroup, at history.Offset, all attribution.SimilarFailures, a attribution.Attribution) {
+		for _, like := range x.apart(all, kind, a) {
+			o := x.outageOf(&like.First)
+			switch is := o.standing(&like.First, kind, a); {
+			case like.First.Done >= x.Unclear:
+				either += like.N
+			case is == disallowed, is == another, o.strays(x.Facts, kind, at, like):
+				rest.AddSimilar(like)
+			case x.planned(like, kind, a):
+				either += like.N
+			}
+		}
+	})
+	return rest, either
+}
+
+// planned reports whether something planned may explain similar failures: it was in force, or proxies may still have followed it, and the failures
+// are not known to be those of other pods.
+func (x *Sorter) planned(like attribution.SimilarFailures, kind attribution.FailureGroup, a attribution.Attribution) bool {
+	return slices.ContainsFunc(x.Facts.Faults, func(fault stages.FaultLife) bool {
+		off := x.Facts.ClockError()
+		over := like.First.Sent
+		if fault.Healed.OK {
+			over = fault.Healed.At + evidence.PropagationSlack + off
+		}
+		if !fault.Voluntary || !fault.Injecting.OK || like.Last.Done < fault.Injecting.At-off || like.First.Sent > over {
+			return false
+		}
+		taken := Death{nodes: fault.Nodes, pods: fault.Pods}
+		return !kind.Known() && !a.Blames() || slices.ContainsFunc(kind.Targets(a), taken.hit)
+	})
 }
 
 // findDeaths finds the first failures of victims.

@@ -50,7 +50,10 @@ func within(deaths []*Death, o *Outage, r *history.Request) (best standing) {
 // worker, so their times may differ by both errors.
 func (o *Outage) after(d *Death, r *history.Request) standing {
 	off := 2 * o.clock
-	early, late := d.Earliest()+o.limit, d.latest()+o.limit
+	early, late := d.Earliest()+d.limit, d.latest()+d.limit
+	if d.until > 0 {
+		early, late = d.until, d.until
+	}
 	switch {
 	case r.Done < d.from-o.clock, r.Sent >= late+off: // a request that was in flight when the fault began counts
 		return disallowed
@@ -64,21 +67,32 @@ func (o *Outage) after(d *Death, r *history.Request) standing {
 	return unsure
 }
 
-// strays reports whether failures on new connections cannot be the victims', because no victim had been an endpoint for longer
-// than the proxies need to notice. A gateway may use other endpoints.
-func (o *Outage) strays(f *evidence.Run, kind attribution.FailureGroup, at history.Offset) bool {
-	timelines := attribution.TimelinesOf(f)
-	if kind.Known() || timelines.Gateways[kind.Lane] || o.service == "" || f.Blind(at) {
+// strays reports whether similar failures on new connections cannot be the victims', because no victim had been an endpoint for longer
+// than the proxies need to notice. A gateway may use other endpoints. What a recording passes leads to Services that are known.
+func (o *Outage) strays(f *evidence.Run, kind attribution.FailureGroup, at history.Offset, like attribution.SimilarFailures) bool {
+	timelines, services := attribution.TimelinesOf(f), []string{o.service}
+	front := o.fronts[kind.Lane]
+	switch {
+	case kind.Known() || f.Blind(at):
+		return false
+	case front != nil && o.recorded:
+		services = slices.Concat(front.Entries, front.Backends)
+		if like.First.Reused || like.Last.Reused { // the connection may lead to a victim
+			return false
+		}
+	case timelines.Gateways[kind.Lane] || o.service == "":
 		return false
 	}
 	ever := false
-	for _, l := range timelines.Sorted(o.service) {
-		if !o.hit(attribution.PodOn{Pod: l.Name, Node: l.Node}) {
-			continue
-		}
-		ever = true
-		if l.OfferedBetween(o.service, at-evidence.PropagationSlack, at+evidence.WatchSkew, func(o timeline.Endpoint) bool { return o.Ready || o.Serving }) {
-			return false
+	for _, service := range services {
+		for _, l := range timelines.Sorted(service) {
+			if !o.hit(attribution.PodOn{Pod: l.Name, Node: l.Node}) {
+				continue
+			}
+			ever = true
+			if l.OfferedBetween(service, at-evidence.PropagationSlack, at+evidence.WatchSkew, func(o timeline.Endpoint) bool { return o.Ready || o.Serving }) {
+				return false
+			}
 		}
 	}
 	return ever

@@ -1,0 +1,211 @@
+package invariant_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/holdfast-ha/holdfast/framework/history"
+	ht "github.com/holdfast-ha/holdfast/framework/history/historytest"
+	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
+)
+
+// asRecorded makes a record like those of `holdfast record`: Kubernetes' own timings, and requests that name no pod.
+func asRecorded(b *ht.Builder) *ht.Builder {
+	b.AsRecording(recordedService).Header(func(h *history.Header) {
+		h.Cluster.Timings = history.Timings{NodeStatusUpdate: 10 * time.Second, NodeMonitorPeriod: 5 * time.Second, NodeMonitorGrace: 50 * time.Second, Toleration: 300 * time.Second}
+		for i := range h.Plan.Lanes {
+			h.Plan.Lanes[i].Front = &history.Front{Name: "the way from where holdfast runs to " + recordedService, Backends: []string{ht.Service}}
+		}
+	})
+	return b.EditRequests(func(r *history.Request) {
+		r.Pod, r.Node, r.Zone, r.Revision, r.Addr, r.Inferred = "", "", "", "", "", false
+	})
+}
+
+// calm is a recording in which nothing happens.
+func calm() *ht.Builder {
+	b := ht.Healthy().DropEvents(func(e history.Event) bool {
+		return e.T >= ht.SteadyAt && (e.Pod != nil || e.Node != nil || e.Workload != nil || e.Slice != nil || e.Budget != nil)
+	}).DropRequests(func(history.Request) bool { return true })
+	b.Load(history.LaneFresh, ht.Rate, ht.SteadyAt, ht.DrainedAt)
+	return asRecorded(b.Load(history.LaneReused, ht.Rate, ht.SteadyAt, ht.DrainedAt))
+}
+
+// ends is how a pod comes to its end, or a container of it.
+type ends func(p *history.Pod)
+
+func podRestarts(p *history.Pod) { p.Ready, p.Restarts = false, p.Restarts+1 }
+func podFails(p *history.Pod)    { p.Ready, p.Phase = false, "Failed" }
+func podEvicted(p *history.Pod) {
+	p.Ready, p.Phase, p.Disruption = false, "Failed", "TerminationByKubelet"
+}
+
+// strike ends pods, given by their numbers, 300 ms apart, and makes them endpoints again after a time.
+func strike(b *ht.Builder, how ends, at, away history.Offset, numbers ...int) *ht.Builder {
+	left := []int{}
+	for n := 1; n <= ht.Replicas; n++ {
+		left = append(left, n)
+	}
+	for i, n := range numbers {
+		when := at + history.Offset(i)*300*ms
+		p := ht.ReadyPod(fmt.Sprintf("backend-%d", n), fmt.Sprintf("w%d", n), history.Modified)
+		how(&p)
+		b.Pod(when, p)
+		left = without(left, n)
+		b.Slice(when+50*ms, sliceOf(left...)).Workload(when+60*ms, ht.BackendWorkload(len(left), ht.Replicas))
+		again := p
+		again.Ready = true
+		if p.Phase == "Failed" { // another pod takes its place
+			gone := p
+			gone.Change = history.Deleted
+			b.Pod(when+100*ms, gone)
+			again = ht.ReadyPod(fmt.Sprintf("backend-%d", n), fmt.Sprintf("w%d", n), history.Added)
+			again.UID += "-2"
+		}
+		b.Pod(at+away, again)
+	}
+	return b.Slice(at+away+50*ms, sliceOf(1, 2, 3, 4, 5, 6)).Workload(at+away+60*ms, ht.BackendWorkload(ht.Replicas, ht.Replicas))
+}
+
+func without(list []int, n int) (rest []int) {
+	for _, x := range list {
+		if x != n {
+			rest = append(rest, x)
+		}
+	}
+	return rest
+}
+
+// failEach fails one of so many requests on both lanes.
+func failEach(b *ht.Builder, of uint64, from, to history.Offset, outcome history.Outcome) *ht.Builder {
+	return b.EditRequests(func(r *history.Request) {
+		if r.Due >= from && r.Due < to && r.Seq%of == 0 {
+			r.Outcome, r.Status, r.Bytes, r.Err, r.Reused = outcome, 0, 0, string(outcome), false
+		}
+	})
+}
+
+// TestTheTimeOfALostNodeIsALostNodes: what is not on a lost node has the time that proxies need, and no more. All pods at once prove nothing.
+func TestTheTimeOfALostNodeIsALostNodes(t *testing.T) {
+	all := []int{1, 2, 3, 4, 5, 6}
+	for name, test := range map[string]struct {
+		b    *ht.Builder
+		want verdict.Outcome
+		says string
+	}{
+		"all containers are restarted, and nothing answers for 12 s":    {failEach(strike(calm(), podRestarts, 20*second, 12*second, all...), 1, 19*second, 32*second, history.Refused), verdict.Violated, "failed outside the predicted time"},
+		"kubelets evict all pods, and nothing answers for 12 s":         {failEach(strike(calm(), podEvicted, 20*second, 12*second, all...), 1, 19*second, 32*second, history.Refused), verdict.Violated, "failed outside the predicted time"},
+		"all pods fail, and nothing answers for 12 s":                   {failEach(strike(calm(), podFails, 20*second, 12*second, all...), 1, 19*second, 32*second, history.Refused), verdict.Violated, "failed outside the predicted time"},
+		"one container is restarted, and its share fails for 12 s":      {failEach(strike(calm(), podRestarts, 20*second, 12*second, 3), 6, 19*second, 32*second, history.Refused), verdict.Violated, "failed outside the predicted time"},
+		"one pod is evicted, and its share fails again 10 s later":      {failEach(strike(calm(), podEvicted, 20*second, 2*second, 3), 6, 30*second, 31*second, history.Refused), verdict.Violated, "failed outside the predicted time"},
+		"one pod fails, and 2 of 3 requests with it":                    {failEach(strike(calm(), podFails, 20*second, 2*second, 3), 2, 19500*ms, 21500*ms, history.Refused), verdict.Violated, "more than the victims' share failed"},
+		"one after the other is restarted, and nothing answers between": {failEach(strike(strike(calm(), podRestarts, 18*second, 2*second, 1), podRestarts, 30*second, 2*second, 2), 1, 22*second, 25*second, history.Refused), verdict.Violated, "failed outside the predicted time"},
+		"all pods fail, and nothing answers for a moment":               {failEach(strike(calm(), podFails, 20*second, 2*second, all...), 1, 20*second, 22*second, history.Refused), verdict.Unknown, "a share of all shows nothing"},
+		"one pod fails, and its share fails for a moment":               {failEach(strike(calm(), podFails, 20*second, 6*second, 3), 6, 19500*ms, 21500*ms, history.Refused), verdict.Held, "at most 6s was predicted"},
+		"one pod is evicted, and its share fails for a moment":          {failEach(strike(calm(), podEvicted, 20*second, 6*second, 3), 6, 19500*ms, 21500*ms, history.Refused), verdict.Held, "at most 6s was predicted"},
+		"one pod fails, and no request":                                 {strike(calm(), podFails, 20*second, 6*second, 3), verdict.Held, "failures had to end within 6s"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run := test.b.Run()
+			v := judge.CheckAll(run, promised(*run.Header.Recorded))[1]
+			says(t, v, test.want, test.says)
+		})
+	}
+}
+
+// TestNothingPlannedHidesBehindSomethingElse: a drain that drops requests breaks its promise, whatever else happens to other pods at the same time.
+func TestNothingPlannedHidesBehindSomethingElse(t *testing.T) {
+	drain := func() *ht.Builder {
+		return failEach(asRecorded(ht.Healthy()), 8, 17100*ms, 18300*ms, history.Refused)
+	}
+	judged := func(b *ht.Builder) (planned verdict.Verdict, all verdict.Outcome) {
+		run := b.Run()
+		list := judge.CheckAll(run, promised(*run.Header.Recorded)[:2])
+		return list[0], judge.Overall(list)
+	}
+	// other pods come to an end, which are back at once
+	beside := func(b *ht.Builder, how ends, at history.Offset) *ht.Builder {
+		p := ht.ReadyPod("backend-4", "w4", history.Modified)
+		how(&p)
+		b.Pod(at, p)
+		if p.Phase != "Failed" {
+			p.Ready = true
+			b.Pod(at+500*ms, p)
+		}
+		return b
+	}
+	if v, all := judged(drain()); v.Outcome != verdict.Violated || all != verdict.Violated {
+		t.Errorf("alone: %s: %s", v.Outcome, v.Seen)
+	}
+	for _, how := range []struct {
+		name string
+		ends ends
+	}{{"a restart", podRestarts}, {"a failed pod", podFails}, {"an eviction by a kubelet", podEvicted}} {
+		for _, at := range []history.Offset{12 * second, 13 * second, 14 * second, 25 * second, 30 * second} {
+			if v, all := judged(beside(drain(), how.ends, at)); v.Outcome != verdict.Violated || all != verdict.Violated {
+				t.Errorf("%s at %s: %s: %s", how.name, at, v.Outcome, v.Seen)
+			}
+		}
+		for _, at := range []history.Offset{15500 * ms, 16500 * ms, 17 * second, 17500 * ms, 18 * second, 20 * second} {
+			if v, all := judged(beside(drain(), how.ends, at)); v.Outcome == verdict.Held || all == verdict.Held {
+				t.Errorf("%s at %s: %s: %s", how.name, at, v.Outcome, v.Seen)
+			}
+		}
+	}
+	sound := asRecorded(ht.Healthy())
+	beside(sound, podRestarts, 30*second)
+	failEach(sound, 6, 29500*ms, 30500*ms, history.Refused)
+	few := sound.Copy().EditRequests(func(r *history.Request) { // two more, which holdfast.yaml allows
+		if r.Lane == history.LaneFresh && (r.Due == 18*second || r.Due == 18100*ms) {
+			r.Outcome, r.Status, r.Bytes = history.Refused, 0, 0
+		}
+	}).Run()
+	for i, v := range judge.CheckAll(few, []invariant.Invariant{invariant.FewFailedRequests{AtMost: 2}, invariant.FailuresEndWithin{}, invariant.FewFailedRequests{AtMost: 1}}) {
+		says(t, v, []verdict.Outcome{verdict.Held, verdict.Held, verdict.Violated}[i])
+	}
+	v, all := judged(sound)
+	if all != verdict.Held || !strings.Contains(v.Seen, "without 68 failures that something involuntary explains through") {
+		t.Errorf("a drain, and later a restart whose share fails: %s: %s: %s", all, v.Outcome, v.Seen)
+	}
+}
+
+// TestNothingPlannedHidesInRealRecords: a container of another pod is restarted in real records of drains and rollouts that drop requests.
+func TestNothingPlannedHidesInRealRecords(t *testing.T) {
+	for _, name := range []string{"drops-at-sigterm", "slow-no-prestop"} {
+		_, run := unpackGolden(t, name)
+		var service string
+		var pods []history.Pod
+		for _, e := range run.Events {
+			if e.Slice != nil && e.Slice.Service == "backend" {
+				service = e.Slice.Namespace + "/backend"
+			}
+			if e.Pod != nil && e.Pod.Ready && e.Pod.Labels["app.kubernetes.io/name"] == "backend" {
+				pods = append(pods, *e.Pod)
+			}
+		}
+		recorded := func() *ht.Builder {
+			b := editable(t, run)
+			return b.AsRecording(service).Header(func(h *history.Header) { h.Samples = min(h.Samples, history.SamplesOfItself) })
+		}
+		ends := []invariant.Invariant{invariant.NoFailedRequests{}, invariant.FailuresEndWithin{}}
+		alone := judge.CheckAll(recorded().Run(), ends)
+		if alone[0].Outcome != verdict.Violated {
+			t.Fatalf("%s: %s: %s", name, alone[0].Outcome, alone[0].Seen)
+		}
+		other := pods[len(pods)-1]
+		for _, before := range []history.Offset{-2 * second, 0, 1500 * ms, 3 * second} {
+			b, down := recorded(), other
+			down.Change, down.Restarts, down.Ready = history.Modified, down.Restarts+1, false
+			b.Pod(alone[0].At-before, down)
+			down.Ready = true
+			b.Pod(alone[0].At-before+300*ms, down)
+			if list := judge.CheckAll(b.Run(), ends); judge.Overall(list) == verdict.Held || list[0].Outcome == verdict.Held {
+				t.Errorf("%s, a restart %s before the first failure: %s, and %s", name, before, list[0].Seen, list[1].Seen)
+			}
+		}
+	}
+}
