@@ -78,7 +78,7 @@ func (c Choice) Test(ctx context.Context) (t apptest.Test, err error) {
 	for _, url := range c.URLs {
 		t.Probes = append(t.Probes, apptest.OfURL(url, len(t.Probes)))
 	}
-	if t.Promises, err = file.Promises.of(t.Probes); err != nil {
+	if t.Promises, err = file.PromisesOf(t.Probes); err != nil {
 		return t, fmt.Errorf("%s: %w", c.File, err)
 	}
 	return t, nil

@@ -114,8 +114,10 @@ func (b *ByProbe) UnmarshalYAML(n *yaml.Node) error {
 	return nil
 }
 
-// of are the promises as package apptest has them. The error names each promise to a probe that is not there, and each that cannot be kept.
-func (p Promises) of(probes []apptest.Probe) (made apptest.Promises, err error) {
+// PromisesOf are the promises as package apptest has them, to the probes of the file and those that flags add. The error names each promise to a probe
+// that is not there, and each that cannot be kept.
+func (f File) PromisesOf(probes []apptest.Probe) (made apptest.Promises, err error) {
+	p := f.Promises
 	var errs []error
 	if made.Each, err = narrowed(apptest.Promise{}, p.Voluntary, p.Involuntary); err != nil {
 		errs = append(errs, err)
@@ -141,7 +143,7 @@ func (p Promises) of(probes []apptest.Probe) (made apptest.Promises, err error) 
 			made.Of[name] = promise
 		}
 	}
-	return made, errors.Join(errs...)
+	return made, errors.Join(append(errs, made.Check(probes))...)
 }
 
 func noSuchProbe(name string, of OfProbe, names []string) error {

@@ -2,6 +2,7 @@ package apptest
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -51,7 +52,7 @@ type Class int
 // The classes.
 const (
 	// unharmed is a disruption that no pod of the application meets, such as the loss of the API server. No request fails, whatever a file
-	// allows for others.
+	// allows for others. Of a recording nothing is known of the class.
 	unharmed Class = iota
 	// Voluntary disruptions are made by whoever runs the application or its cluster.
 	Voluntary
@@ -83,18 +84,45 @@ type group struct {
 	like   bool // answers must be like those before
 }
 
-// promised is what is promised of a probe's requests.
-func (t Test) promised(p Probe) Promise {
-	if promise, has := t.Promises.Of[p.Name]; has {
+// of is what is promised of a probe's requests.
+func (p Promises) of(probe Probe) Promise {
+	if promise, has := p.Of[probe.Name]; has {
 		return promise
 	}
-	return t.Promises.Each
+	return p.Each
+}
+
+// Check returns an error for promises that do not go together.
+func (p Promises) Check(probes []Probe) error {
+	var errs []error
+	for _, probe := range probes {
+		if probe.Like && p.of(probe).Failed != (Allowance{}) {
+			errs = append(errs, fmt.Errorf("probe %s: expect like before, and failed above 0: a request that failed has no answer to compare, so promise one of the two", probe.Name))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Recorded are the promises to probes of a cluster that holdfast did not make, during disruptions of a class, and notes for who reads them. How long
+// answers take, and what they are like, is promised only if somebody asked for it.
+func (p Promises) Recorded(c Class, probes []Probe) (list []invariant.Invariant, notes []string) {
+	groups := Test{Probes: probes, Promises: p}.groups(c)
+	for _, g := range groups {
+		if g.SlowerBy == 0 && !g.like {
+			g.timed = nil
+		}
+		list = append(list, g.invariants(c, 0, len(groups) == 1)...)
+		if note := g.note(); note != "" {
+			notes = append(notes, note)
+		}
+	}
+	return list, notes
 }
 
 // groups are the probes by what is promised of them. A number of failures is counted for each probe by itself.
 func (t Test) groups(c Class) (list []group) {
 	for _, p := range t.Probes {
-		promise := c.of(t.promised(p))
+		promise := c.of(t.Promises.of(p))
 		door := ""
 		if c == Involuntary {
 			door = p.door(t.App)

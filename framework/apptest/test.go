@@ -149,7 +149,7 @@ func (t Test) validate() error {
 	if len(t.Probes) == 0 {
 		return fmt.Errorf("no probe: give the URL of a Service with --url, such as %s", t.exampleURL())
 	}
-	var errs []error
+	errs := []error{t.Promises.Check(t.Probes)}
 	seen := map[string]bool{}
 	for _, p := range t.Probes {
 		if seen[p.Name] {
@@ -157,9 +157,6 @@ func (t Test) validate() error {
 		}
 		seen[p.Name] = true
 		errs = append(errs, p.validate(t.App))
-		if p.Like && t.promised(p).Failed != (Allowance{}) {
-			errs = append(errs, fmt.Errorf("probe %s: expect like before, and failed above 0: a request that failed has no answer to compare, so promise one of the two", p.Name))
-		}
 		if all := p.reaches(t.App); len(all) > 0 && !slices.ContainsFunc(all, func(w app.Workload) bool { return w.Replicas > 0 }) {
 			errs = append(errs, fmt.Errorf("probe %s: %s %s has no replicas, so that no pod answers: give it at least one for the test", p.Name, all[0].Kind, all[0].Name))
 		}

@@ -209,3 +209,36 @@ func TestNothingPlannedHidesInRealRecords(t *testing.T) {
 		}
 	}
 }
+
+// TestAFilesPromisesAreJudged: how slow answers may become, and how many requests may fail, is judged of a recording as well, while something planned
+// happens.
+func TestAFilesPromisesAreJudged(t *testing.T) {
+	slow := func(b *ht.Builder, at history.Offset) *ht.Builder {
+		return b.EditRequests(func(r *history.Request) {
+			if r.Due >= at && r.Due < at+50*ms {
+				r.Done = r.Sent + 200*ms
+			}
+		})
+	}
+	faster := invariant.AnswersWithin{Slowest: 50 * ms, P99: 50 * ms, Foreign: true}
+	few := func(b *ht.Builder) *ht.Builder { return failEach(b, 1, 18*second, 18010*ms, history.Refused) } // 2 on each lane
+	for name, test := range map[string]struct {
+		b     *ht.Builder
+		p     invariant.Invariant
+		want  verdict.Outcome
+		tests bool
+	}{
+		"a drain":                            {asRecorded(ht.Healthy()), faster, verdict.Held, true},
+		"a drain, with slow answers":         {slow(asRecorded(ht.Healthy()), 18*second), faster, verdict.Violated, true},
+		"a failed pod, with slow answers":    {slow(strike(calm(), podFails, 20*second, 2*second, 3), 20*second), faster, verdict.Unknown, false},
+		"a drain, with as many as may fail":  {few(asRecorded(ht.Healthy())), invariant.FewFailedRequests{AtMost: 4}, verdict.Held, true},
+		"a drain, with more than may fail":   {few(asRecorded(ht.Healthy())), invariant.FewFailedRequests{AtMost: 3}, verdict.Violated, true},
+		"nothing, with more than may fail":   {few(calm()), invariant.FewFailedRequests{AtMost: 3}, verdict.Violated, true},
+		"a failed pod, with as many as that": {few(strike(calm(), podFails, 20*second, 2*second, 3)), invariant.FewFailedRequests{AtMost: 4}, verdict.Unknown, false},
+	} {
+		v := judge.CheckAll(test.b.Run(), []invariant.Invariant{test.p, invariant.FailuresEndWithin{}})[0]
+		if v.Outcome != test.want || v.Outcome == verdict.Unknown && test.tests {
+			t.Errorf("%s: %s: %s", name, v.Outcome, v.Seen)
+		}
+	}
+}

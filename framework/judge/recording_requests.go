@@ -103,7 +103,7 @@ func (r *recording) passing(where string, run history.Run) *passing {
 func (r *recording) tests(i int, e *disturbances.Episode) bool {
 	planned, ends := r.both(nil)
 	switch r.promises[i].(type) {
-	case invariant.PlannedInvariant:
+	case invariant.PlannedInvariant, invariant.AnswersWithin:
 		return e.Voluntary() || ends == nil
 	case invariant.FailuresEndWithin:
 		return e.Involuntary() || !planned

@@ -29,7 +29,8 @@ func (s *Session) header(ctx context.Context) (history.Header, error) {
 		}
 	}
 	kept, left := judgeable(o.promises(), s.Survey.NotWatched)
-	h.Notes = append(h.Notes, left...)
+	_, looser := o.ofRequests()
+	h.Notes = append(append(h.Notes, left...), looser...)
 	for _, p := range kept {
 		stored, err := invariant.Encode(p)
 		if err != nil {

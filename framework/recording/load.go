@@ -37,21 +37,29 @@ type sent struct {
 	lanes []load.Lane
 }
 
+// probes are those of the load, by the names that their lanes have.
+func (o *Options) probes() (probes []apptest.Probe) {
+	if o.From != history.LoadBoth {
+		return o.Probes
+	}
+	for _, p := range o.Probes {
+		p.Name += insideSuffix
+		probes = append(probes, p)
+	}
+	return slices.Concat(o.Probes, probes)
+}
+
 // sent are the probes of the load. A probe that is sent from both places has lanes of its own for each.
 func (o *Options) sent() (all []sent) {
-	var probes []apptest.Probe
 	for _, from := range []history.LoadFrom{history.LoadOutside, history.LoadInside} {
 		if from == history.LoadOutside && !o.outside() || from == history.LoadInside && !o.inside() {
 			continue
 		}
-		for i, p := range o.Probes {
-			if o.From == history.LoadBoth && from == history.LoadInside {
-				p.Name += insideSuffix
-			}
-			probes, all = append(probes, p), append(all, sent{probe: i, from: from})
+		for i := range o.Probes {
+			all = append(all, sent{probe: i, from: from})
 		}
 	}
-	next := 0
+	next, probes := 0, o.probes()
 	lanes := apptest.Lanes(probes, Rate)
 	for i, p := range probes {
 		n := len(p.LaneNames(len(probes)))

@@ -199,18 +199,52 @@ func TestLoadFromBothPlaces(t *testing.T) {
 	}
 }
 
-// What is planned must fail no request, whatever it does. Otherwise those to lost nodes may fail until Kubernetes notices.
-func TestPromisesOfPlannedMaintenance(t *testing.T) {
-	for planned, want := range map[bool]string{
-		false: "NoFailedRequests FailuresEndWithin BudgetHonoured RecoversWithin Placement SpreadWithin", true: "NoFailedRequests BudgetHonoured RecoversWithin Placement SpreadWithin",
+// What is planned must fail no request, whatever it does, and what is lost may fail its share. Of a recording the record tells what is which. A file
+// promises more, or less, of each place that its probes are sent from.
+func TestPromisesOfRequests(t *testing.T) {
+	web, cart := apptest.OfURL("http://web.shop/", 0), apptest.OfURL("http://cart.shop/", 1)
+	web.Name, cart.Name = "web", "cart"
+	few := apptest.Promise{Failed: apptest.Allowance{AtMost: 3}, EndsWithin: 20 * time.Second}
+	const rest = " BudgetHonoured RecoversWithin Placement SpreadWithin"
+	for name, test := range map[string]struct {
+		o     Options
+		want  string
+		notes int
+	}{
+		"a recording": {Options{}, "NoFailedRequests{} FailuresEndWithin{}" + rest, 0},
+		"planned":     {Options{Class: apptest.Voluntary}, "NoFailedRequests{}" + rest, 0},
+		"lost":        {Options{Class: apptest.Involuntary}, "FailuresEndWithin{}" + rest, 0},
+		"fewer, by a file": {Options{Class: apptest.Voluntary, Promised: apptest.Promises{Each: few}, Probes: []apptest.Probe{web}},
+			`FewFailedRequests{"atMost":3,"by":"holdfast.yaml"}` + rest, 1},
+		"sooner, by a file": {Options{Class: apptest.Involuntary, Promised: apptest.Promises{Each: few}}, `FailuresEndWithin{"limit":20000000000}` + rest, 1},
+		"faster, by a file": {Options{Class: apptest.Voluntary, Promised: apptest.Promises{Each: apptest.Promise{SlowerBy: time.Second}}},
+			`NoFailedRequests{} AnswersWithin{"slowest":1000000000,"p99":1000000000,"foreign":true}` + rest, 0},
+		"of one probe, from both places": {Options{Class: apptest.Voluntary, From: history.LoadBoth, Promised: apptest.Promises{Of: map[string]apptest.Promise{"cart": few}}, Probes: []apptest.Probe{web, cart}},
+			`NoFailedRequests{"lanes":["fresh@web","reused@web","fresh@web-inside","reused@web-inside"]}` +
+				` FewFailedRequests{"lanes":["fresh@cart","reused@cart"],"atMost":3,"by":"holdfast.yaml"}` +
+				` FewFailedRequests{"lanes":["fresh@cart-inside","reused@cart-inside"],"atMost":3,"by":"holdfast.yaml"}` + rest, 2},
 	} {
-		o := Options{Probes: []apptest.Probe{apptest.OfURL("http://web.shop/", 0)}, Planned: planned}
-		var kinds []string
-		for _, p := range o.promises() {
-			kinds = append(kinds, invariant.Kind(p))
+		o := test.o
+		if o.Probes == nil {
+			o.Probes = []apptest.Probe{web, cart}
 		}
-		if got := strings.Join(kinds, " "); got != want {
-			t.Errorf("planned %t: %s, want %s", planned, got, want)
+		var made []string
+		for _, p := range o.promises() {
+			words := invariant.Kind(p)
+			if _, about := p.(invariant.RequestInvariant); about {
+				stored, err := invariant.Encode(p)
+				if err != nil {
+					t.Fatal(err)
+				}
+				words += string(stored.Params)
+			}
+			made = append(made, words)
+		}
+		if got := strings.Join(made, " "); got != test.want {
+			t.Errorf("%s:\n%s, want\n%s", name, got, test.want)
+		}
+		if _, notes := o.ofRequests(); len(notes) != test.notes {
+			t.Errorf("%s: notes %q", name, notes)
 		}
 	}
 }

@@ -50,8 +50,11 @@ type Options struct {
 	Settled time.Duration
 	// Promises replace the usual ones.
 	Promises []invariant.Invariant
-	// Planned says that all that happens is planned maintenance: no request may fail, not even those to pods and nodes that are lost without notice.
-	Planned bool
+	// Class is that of all that happens, if the body does it. Of what is voluntary no request may fail, not even those to pods and nodes that are lost
+	// without notice; of what is involuntary only the victims' share may. The zero value: the record tells what is which.
+	Class apptest.Class
+	// Promised is what is promised of the probes' requests.
+	Promised apptest.Promises
 	// Disturbs says that the body disturbs the cluster for holdfast. What it did is read from the record like everything else.
 	Disturbs bool
 

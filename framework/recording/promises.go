@@ -2,9 +2,11 @@ package recording
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
+	"github.com/holdfast-ha/holdfast/framework/apptest"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
 )
@@ -15,15 +17,29 @@ func (o *Options) promises() []invariant.Invariant {
 	if len(o.Promises) > 0 {
 		return o.Promises
 	}
-	var list []invariant.Invariant
-	if len(o.Probes) > 0 {
-		list = append(list, invariant.NoFailedRequests{})
-	}
-	if len(o.Probes) > 0 && !o.Planned { // else the promise above is about involuntary disruptions as well
-		list = append(list, invariant.FailuresEndWithin{})
-	}
+	list, _ := o.ofRequests()
 	return append(list, invariant.BudgetHonoured{}, invariant.RecoversWithin{Limit: o.Recover},
 		invariant.Placement{}, invariant.SpreadWithin{Limit: o.Recover})
+}
+
+// ofRequests are the promises about requests, and notes for who reads them. A probe that is sent from both places is promised the same from each.
+func (o *Options) ofRequests() (list []invariant.Invariant, notes []string) {
+	if len(o.Probes) == 0 {
+		return nil, nil
+	}
+	promised := apptest.Promises{Each: o.Promised.Each, Of: maps.Clone(o.Promised.Of)}
+	for name, of := range o.Promised.Of {
+		if _, has := promised.Of[name+insideSuffix]; !has && o.From == history.LoadBoth {
+			promised.Of[name+insideSuffix] = of
+		}
+	}
+	for _, class := range []apptest.Class{apptest.Voluntary, apptest.Involuntary} {
+		if o.Class == class || o.Class == 0 {
+			more, words := promised.Recorded(class, o.probes())
+			list, notes = append(list, more...), append(notes, words...)
+		}
+	}
+	return list, notes
 }
 
 // watchedFor are the kinds of objects that promises read, by the parts of a record that they need.

@@ -109,7 +109,7 @@ func (f *runningFlags) certify(cmd *cobra.Command, version string, own certifyFl
 	if err != nil {
 		return exit.Usage(err)
 	}
-	probes, err := f.probes(own.app)
+	probes, promises, err := f.probes(own.app)
 	if err != nil {
 		return exit.Usage(err)
 	}
@@ -119,7 +119,7 @@ func (f *runningFlags) certify(cmd *cobra.Command, version string, own certifyFl
 		if tries, err = f.around(ctx, access, own, out); err != nil {
 			return err
 		}
-		probes = tries.options.Intent.Probes
+		probes, promises = tries.options.Intent.Probes, tries.options.Intent.Promises
 	}
 	if len(f.namespaces) == 0 {
 		f.namespaces = []string{access.Namespace}
@@ -158,7 +158,7 @@ func (f *runningFlags) certify(cmd *cobra.Command, version string, own certifyFl
 		run.Dir, run.Scenario, run.Claim = dir, certify.UpgradeScenario, "the upgrade of the cluster is invisible to clients"
 		return f.record(cmd, recording.Options{
 			Access: access, Namespaces: f.namespaces, Probes: probes, Behind: f.behind, Command: []string{"sh", "-c", f.upgrade}, Recover: f.recover,
-			Planned: true, Say: terminal.SayTo(out), Run: run,
+			Class: apptest.Voluntary, Promised: promises, Say: terminal.SayTo(out), Run: run,
 		}, survey)
 	}
 	doc, violated, err := c.Run(ctx)
@@ -180,24 +180,27 @@ func (f *runningFlags) record(cmd *cobra.Command, o recording.Options, survey re
 	return file, err
 }
 
-// probes are those of the file, and of the URLs.
-func (f *runningFlags) probes(file string) (probes []apptest.Probe, err error) {
+// probes are those of the file, and of the URLs, and what the file promises of their requests.
+func (f *runningFlags) probes(file string) (probes []apptest.Probe, promises apptest.Promises, err error) {
+	var read appfile.File
 	if file != "" {
-		read, err := appfile.Read(fileOf(file))
-		if err != nil {
-			return nil, err
+		if read, err = appfile.Read(fileOf(file)); err != nil {
+			return nil, promises, err
 		}
 		if probes, err = read.ProbesOf(); err != nil {
-			return nil, err
+			return nil, promises, err
 		}
 		if len(probes) == 0 && len(f.urls) == 0 { // the upgrade would be made, and nothing be shown
-			return nil, fmt.Errorf("%s has no probes, and no URL is named with --url", file)
+			return nil, promises, fmt.Errorf("%s has no probes, and no URL is named with --url", file)
 		}
 	}
 	for _, url := range f.urls {
 		probes = append(probes, apptest.OfURL(url, len(probes)))
 	}
-	return probes, recording.CheckProbes(probes)
+	if promises, err = read.PromisesOf(probes); err != nil {
+		return nil, promises, fmt.Errorf("%s: %w", file, err)
+	}
+	return probes, promises, recording.CheckProbes(probes)
 }
 
 func probesOf(probes []apptest.Probe) (list []certificate.ApplicationProbe) {

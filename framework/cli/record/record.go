@@ -216,7 +216,7 @@ func (f *flags) options(cmd *cobra.Command, command []string) (o recording.Optio
 		Access: access, Namespaces: f.scope(access), Behind: f.behind, Command: command, For: f.span, Before: f.before, Recover: f.recover, Settled: f.settled,
 		Say: terminal.SayTo(cmd.ErrOrStderr()), // the standard output is the command's own, until the end
 	}
-	if o.Probes, err = f.asked(); err != nil {
+	if o.Probes, o.Promised, err = f.asked(); err != nil {
 		return o, survey, exit.Usage(err)
 	}
 	if len(o.Probes) > 0 {
@@ -269,18 +269,18 @@ func (f *flags) scope(access *existing.Access) []string {
 	return slices.Compact(f.namespaces)
 }
 
-// asked are the probes of the file and of the URLs.
-func (f *flags) asked() (probes []apptest.Probe, err error) {
+// asked are the probes of the file and of the URLs, and what the file promises of their requests.
+func (f *flags) asked() (probes []apptest.Probe, promises apptest.Promises, err error) {
+	var file appfile.File
 	if f.probes != "" {
-		file, err := appfile.Read(f.probes)
-		if err != nil {
-			return nil, err
+		if file, err = appfile.Read(f.probes); err != nil {
+			return nil, promises, err
 		}
 		if probes, err = file.ProbesOf(); err != nil {
-			return nil, err
+			return nil, promises, err
 		}
 		if len(probes) == 0 {
-			return nil, fmt.Errorf("%s has no probes", f.probes)
+			return nil, promises, fmt.Errorf("%s has no probes", f.probes)
 		}
 	}
 	for _, url := range f.urls {
@@ -288,7 +288,10 @@ func (f *flags) asked() (probes []apptest.Probe, err error) {
 		p.Rate = f.rate
 		probes = append(probes, p)
 	}
-	return probes, recording.CheckProbes(probes)
+	if promises, err = file.PromisesOf(probes); err != nil {
+		return nil, promises, fmt.Errorf("%s: %w", f.probes, err)
+	}
+	return probes, promises, recording.CheckProbes(probes)
 }
 
 // claim is a sentence that the recording can prove false.

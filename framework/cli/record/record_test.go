@@ -39,6 +39,11 @@ contexts: [{name: prod, context: {cluster: c, user: u}}]}`
 		t.Fatal(err)
 	}
 	t.Setenv("KUBECONFIG", config)
+	misspelt := filepath.Join(t.TempDir(), "holdfast.yaml")
+	text = "apiVersion: holdfast.dev/v1alpha1\nkind: App\ncluster: {uid: u}\napp: {namespace: shop}\nprobes: [{name: home, url: \"http://web/\"}]\npromises: {probes: {hone: {voluntary: {failed: 3}}}}\n"
+	if err := os.WriteFile(misspelt, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for args, want := range map[string]string{
 		"kubectl rollout restart":                        "the command comes after --",
 		"-n shop kubectl":                                "the command comes after --",
@@ -52,6 +57,7 @@ contexts: [{name: prod, context: {cluster: c, user: u}}]}`
 		"--behind /web --url http://web/":                "want NAMESPACE/NAME",
 		"--url nonsense":                                 "is no URL",
 		"--probes none.yaml":                             "none.yaml",
+		"--probes " + misspelt:                           "there is no probe hone",
 		"--load sideways --url http://web/":              "want outside, inside or both",
 		"--load inside --context prod --image x":         "no requests are sent",
 		"--load inside --context prod --url http://web/": "needs an image",

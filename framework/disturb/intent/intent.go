@@ -30,6 +30,8 @@ type Intent struct {
 	Request disturb.Request
 	// Probes are the requests that show whether the application serves. A host without a domain is one of the application's namespace.
 	Probes []apptest.Probe
+	// Promises are what the file promises of their requests.
+	Promises apptest.Promises
 	// Untested are workloads that no probe reaches.
 	Untested []app.Workload
 	// Before and After are the user's commands.
@@ -115,6 +117,9 @@ func (a *Intent) read(ctx context.Context, c appfile.Choice, file appfile.File, 
 	}
 	for _, url := range c.URLs {
 		probes = append(probes, apptest.OfURL(url, len(probes)))
+	}
+	if a.Promises, err = file.PromisesOf(probes); err != nil {
+		return fmt.Errorf("%s: %w", c.File, err)
 	}
 	a.gently(probes)
 	a.Probes = within(probes, a.Request.Namespace)
@@ -209,13 +214,17 @@ func within(probes []apptest.Probe, namespace string) (all []apptest.Probe) {
 	return all
 }
 
-// Notes are what a reader of the plan must know beside what is done: the user's commands, and what is not tested.
+// Notes are what a reader of the plan must know beside what is done: the user's commands, what is promised less, and what is not tested.
 func (a Intent) Notes() (notes []string) {
 	if a.Before != "" {
 		notes = append(notes, "before the first fault, this machine would run: "+a.Before)
 	}
 	if a.After != "" {
 		notes = append(notes, "after the last fault was undone, this machine would run: "+a.After)
+	}
+	for _, class := range []apptest.Class{apptest.Voluntary, apptest.Involuntary} {
+		_, looser := a.Promises.Recorded(class, a.Probes)
+		notes = append(notes, looser...)
 	}
 	for _, w := range a.Untested {
 		notes = append(notes, fmt.Sprintf("no probe reaches %s %s, so nothing is done to it", w.Kind, w.Name))

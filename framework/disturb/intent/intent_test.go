@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
@@ -17,6 +18,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 
 	"github.com/holdfast-ha/holdfast/framework/appfile"
+	"github.com/holdfast-ha/holdfast/framework/apptest"
 	"github.com/holdfast-ha/holdfast/framework/disturb"
 	"github.com/holdfast-ha/holdfast/framework/disturb/intent"
 	"github.com/holdfast-ha/holdfast/framework/disturb/reading"
@@ -89,6 +91,38 @@ func TestRead(t *testing.T) {
 	want := []string{"before the first fault, this machine would run: ./tell.sh", "no probe reaches Deployment queue, so nothing is done to it"}
 	if diff := cmp.Diff(want, got.Notes()); diff != "" {
 		t.Errorf("notes (-want +got):\n%s", diff)
+	}
+}
+
+// What the file promises counts, and is looked through before anything is done.
+func TestReadPromises(t *testing.T) {
+	const promises = "promises: {voluntary: {failed: 3}, involuntary: {ends-within: 20s}, probes: {fast: {voluntary: {failed: 0, slower-by: 50ms}}}}\n"
+	got, err := intent.Read(t.Context(), appfile.Choice{File: write(t, file+promises)}, shop(), intent.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := apptest.Promises{
+		Each: apptest.Promise{Failed: apptest.Allowance{AtMost: 3}, EndsWithin: 20 * time.Second},
+		Of:   map[string]apptest.Promise{"fast": {SlowerBy: 50 * time.Millisecond, EndsWithin: 20 * time.Second}},
+	}
+	if diff := cmp.Diff(want, got.Promises); diff != "" {
+		t.Errorf("promises (-want +got):\n%s", diff)
+	}
+	if notes := strings.Join(got.Notes(), "\n"); !strings.Contains(notes, "holdfast.yaml promises less than the default: of the requests of probe home, 3 may fail") {
+		t.Errorf("notes %s", notes)
+	}
+	for promises, want := range map[string]string{
+		"promises: {probes: {hone: {voluntary: {failed: 3}}}}":                                                      "holdfast.yaml: line 8, column 21: promises.probes: there is no probe hone: did you mean home?",
+		"promises: {voluntary: {failed: 3, slower-by: 50ms}}":                                                       "failed and slower-by for the same probe",
+		"promises: {voluntary: {failed: 3}}\n#probes: [{name: home, url: \"http://web/\", expect: {like: before}}]": "expect like before, and failed above 0",
+	} {
+		text := file + promises
+		if other, probes, is := strings.Cut(promises, "#"); is {
+			text = strings.Replace(file, "probes:", "#", 1) + other + probes
+		}
+		if _, err := intent.Read(t.Context(), appfile.Choice{File: write(t, text)}, shop(), intent.Options{}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", promises, err, want)
+		}
 	}
 }
 

@@ -21,6 +21,7 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/clusters/clustertest"
 	"github.com/holdfast-ha/holdfast/clusters/existing"
+	"github.com/holdfast-ha/holdfast/framework/apptest"
 	"github.com/holdfast-ha/holdfast/framework/disturb"
 	"github.com/holdfast-ha/holdfast/framework/disturb/catalogue"
 	"github.com/holdfast-ha/holdfast/framework/disturb/intent"
@@ -315,6 +316,22 @@ func TestCut(t *testing.T) {
 		got := cut(runfolder.ScenarioResult{Outcome: string(outcome), Verdicts: []json.RawMessage{json.RawMessage(`{}`)}})
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", outcome, diff)
+		}
+	}
+}
+
+// A step is judged by what is promised of its own fault's class, and by holdfast.yaml.
+func TestAStepIsJudgedByItsOwnPromises(t *testing.T) {
+	s := newStage(t)
+	s.options.Intent.Promises = apptest.Promises{Each: apptest.Promise{SlowerBy: time.Second}}
+	for _, fault := range catalogue.Faults {
+		want := apptest.Voluntary
+		if fault.Name == "node-kill" {
+			want = apptest.Involuntary
+		}
+		o := s.recorded("app/"+fault.Name, disturb.Step{Fault: fault.Name, Workload: s.web})
+		if o.Class != want || o.Promised.Each.SlowerBy != time.Second {
+			t.Errorf("%s: class %d, promised %+v", fault.Name, o.Class, o.Promised)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/holdfast-ha/holdfast/framework/apptest"
 	"github.com/holdfast-ha/holdfast/framework/disturb"
 	"github.com/holdfast-ha/holdfast/framework/disturb/catalogue"
 	"github.com/holdfast-ha/holdfast/framework/disturb/roles"
@@ -132,6 +133,15 @@ func (s *Session) recorded(name string, step disturb.Step) recording.Options {
 			Image: o.Image, Workers: o.Workers, For: step.Box.Duration + o.Recover, Home: r.Home, Avoid: avoided(step),
 		}),
 		Command: []string{"holdfast", "test", "--disturb", "--faults", step.Fault}, Before: o.Before, Recover: o.Recover, Settled: o.Settled,
-		Disturbs: true, Run: run, Say: o.Say,
+		Disturbs: true, Class: classOf(step), Promised: o.Intent.Promises, Run: run, Say: o.Say,
 	}
+}
+
+// classOf is the class of a step's fault. The step is judged by what is promised of that class, whatever else happens meanwhile: a container that a
+// rollout makes its kubelet restart is the rollout's doing.
+func classOf(step disturb.Step) apptest.Class {
+	if step.Fault == catalogue.NodeKill.Name {
+		return apptest.Involuntary
+	}
+	return apptest.Voluntary
 }
