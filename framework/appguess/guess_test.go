@@ -64,52 +64,89 @@ func TestGuesses(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			dir := t.TempDir()
-			manifests := filepath.Join(dir, "k8s")
-			if err := os.Mkdir(manifests, 0o755); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(filepath.Join(manifests, "all.yaml"), []byte(test.text), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			from := app.Sources{Files: []string{manifests}}
-			read, err := app.Read(from)
-			if err != nil {
-				t.Fatal(err)
-			}
-			a, err := app.New(read, "shop")
-			if err != nil {
-				t.Fatal(err)
-			}
-			text := appguess.File(a, from, dir)
+			text := guessed(t, "k8s", test.text)
 			for _, want := range append(test.want, "manifests: [k8s]", "namespace: shop", "# - i") {
 				if !strings.Contains(text, want) {
 					t.Errorf("want %q in\n%s", want, text)
 				}
 			}
-			path := filepath.Join(dir, appfile.Name)
-			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			file, err := appfile.Read(path)
-			if err != nil {
-				t.Fatalf("%v in\n%s", err, text)
-			}
-			probes, err := file.ProbesOf()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, _, err := (apptest.Test{App: a, Probes: probes, Faults: file.Faults}).Scenarios(); err != nil {
-				t.Errorf("%v in\n%s", err, text)
-			}
-			promised := strings.NewReplacer("# promises:", "promises:", "#   voluntary", "  voluntary", "#   involuntary", "  involuntary").Replace(text)
-			if err := os.WriteFile(path, []byte(promised), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			test, err := appfile.Choice{File: path}.Test(t.Context())
-			if want := (apptest.Promise{EndsWithin: time.Minute}); err != nil || test.Promises.Each != want {
-				t.Errorf("the promises, without being comments: %+v, %v in\n%s", test.Promises, err, promised)
-			}
 		})
 	}
 }
+
+// guessed is the file that is guessed from manifests in a folder. It can be read, its promises too if they are no comments, and what it says can be
+// tested.
+func guessed(t *testing.T, folder, text string) string {
+	t.Helper()
+	dir := t.TempDir()
+	manifests := filepath.Join(dir, folder)
+	if err := os.Mkdir(manifests, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(manifests, "all.yaml"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	from := app.Sources{Files: []string{manifests}}
+	read, err := app.Read(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := app.New(read, "shop")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text = appguess.File(a, from, dir)
+	path := filepath.Join(dir, appfile.Name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	file, err := appfile.Read(path)
+	if err != nil {
+		t.Fatalf("%v in\n%s", err, text)
+	}
+	probes, err := file.ProbesOf()
+	if err != nil {
+		t.Fatalf("%v in\n%s", err, text)
+	}
+	if missing := appguess.Missing(a); (missing != "") != (len(probes) == 0) || missing != "" && !strings.Contains(text, "# "+missing) {
+		t.Errorf("missing is %q in\n%s", missing, text)
+	}
+	if _, _, err := (apptest.Test{App: a, Probes: probes, Faults: file.Faults, Existing: true}).Scenarios(); err != nil && len(probes) > 0 {
+		t.Errorf("%v in\n%s", err, text)
+	}
+	promised := strings.NewReplacer("# promises:", "promises:", "#   voluntary", "  voluntary", "#   involuntary", "  involuntary").Replace(text)
+	if err := os.WriteFile(path, []byte(promised), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	test, err := appfile.Choice{File: path}.Test(t.Context())
+	if want := (apptest.Promise{EndsWithin: time.Minute}); err != nil || test.Promises.Each != want {
+		t.Errorf("the promises, without being comments: %+v, %v in\n%s", test.Promises, err, promised)
+	}
+	return text
+}
+
+// guess is a table's row: the lines that a guess has, and those that it must not have.
+type guess struct {
+	text string
+	want []string
+	not  []string
+}
+
+func (g guess) check(t *testing.T) {
+	t.Helper()
+	text := guessed(t, "k8s", g.text)
+	_, text, _ = strings.Cut(text, "\nprobes:\n")
+	for _, want := range g.want {
+		if !strings.Contains(text, want) {
+			t.Errorf("want %q in\n%s", want, text)
+		}
+	}
+	for _, not := range g.not {
+		if strings.Contains(text, not) {
+			t.Errorf("%q is in\n%s", not, text)
+		}
+	}
+}
+
+// none is a file without a probe.
+const none = "\n  []\n"

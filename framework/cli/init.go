@@ -35,7 +35,7 @@ func initCommand() *cobra.Command {
 		Use:   "init",
 		Short: "Write holdfast.yaml for an application, with probes guessed from its manifests",
 		Long: `init reads the manifests of an application and writes holdfast.yaml, which holdfast test reads. It guesses which requests show whether
-the application serves, from Services, ports and readiness probes, and says in a comment what each guess rests on. It does not
+the application serves, from Services, ports, probes, Ingresses and HTTPRoutes, and says in a comment what each guess rests on. It does not
 overwrite a file, and lists what cannot work in the cluster of a test. The JSON schema of holdfast.yaml is written beside it, for editors.
 
 With --context it copies the manifests from the namespace of a running application first. It only reads that cluster: it sends no
@@ -115,8 +115,12 @@ func (f initFlags) write(cmd *cobra.Command) error {
 	if err := appfile.Write(f.output, appguess.File(a, f.sources, filepath.Dir(f.output))); err != nil {
 		return err
 	}
+	say := terminal.SayTo(cmd.OutOrStdout())
 	for _, found := range (apptest.Test{App: a}).Findings() {
-		terminal.SayTo(cmd.OutOrStdout())("cannot work here: %s", found)
+		say("cannot work here: %s", found)
+	}
+	if missing := appguess.Missing(a); missing != "" {
+		say("%s", missing)
 	}
 	return nil
 }

@@ -85,3 +85,19 @@ func TestInitRefuses(t *testing.T) {
 		})
 	}
 }
+
+// init says that no request can show whether an application works that no Service leads to, and writes the rest of the file.
+func TestInitSaysThatNothingCanBeAsked(t *testing.T) {
+	t.Chdir(t.TempDir())
+	const worker = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: worker}\nspec: {selector: {matchLabels: {app: w}}, template: {metadata: {labels: {app: w}}, spec: {containers: [{name: c, image: i}]}}}\n"
+	if err := os.WriteFile("worker.yaml", []byte(worker), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, code, err := execute(t, "init", "-f", "worker.yaml")
+	if want := "Nothing can be asked: no Service that clients use leads to Deployment worker. Add one that answers clients"; code != 0 || err != nil || !strings.Contains(out, want) {
+		t.Errorf("exit code %d, %v, want %q in\n%s", code, err, want, out)
+	}
+	if file, err := os.ReadFile("holdfast.yaml"); err != nil || !strings.Contains(string(file), "probes:\n  # Nothing can be asked: ") {
+		t.Errorf("%v\n%s", err, file)
+	}
+}

@@ -1,0 +1,137 @@
+package appguess
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/holdfast-ha/holdfast/framework/prose"
+	"github.com/holdfast-ha/holdfast/workloads/app"
+)
+
+// probe is a guess: the lines of the probe, and why. Without lines it is why a Service is not asked; without both there is nothing to say of it.
+type probe struct {
+	why   string
+	lines []string
+}
+
+// probes is the part of the file with the probes, one for each Service that clients use. Not found: there is none.
+func probes(a app.App) (text string, found bool) {
+	var b strings.Builder
+	b.WriteString("probes:\n")
+	all := clientsOf(a)
+	for _, s := range a.Services {
+		p := ofService(a, all, s)
+		if p.why != "" {
+			fmt.Fprintf(&b, "  # %s\n", comment(p.why))
+		}
+		if len(p.lines) == 0 {
+			continue
+		}
+		found = true
+		fmt.Fprintf(&b, "  - name: %s\n", inYAML(s.Name))
+		for _, line := range p.lines {
+			b.WriteString("    " + line + "\n")
+		}
+	}
+	if !found {
+		fmt.Fprintf(&b, "  # %s\n  []\n", comment(nothingAsked(a)))
+	}
+	return b.String(), found
+}
+
+// Missing says why the file of an application has no probe; empty: it has one.
+func Missing(a app.App) string {
+	if _, found := probes(a); found {
+		return ""
+	}
+	return nothingAsked(a)
+}
+
+// mostNames is how many workloads a sentence lists.
+const mostNames = 5
+
+func nothingAsked(a app.App) string {
+	var names []string
+	for _, w := range a.Workloads {
+		names = append(names, w.Kind+" "+w.Name)
+	}
+	if n := len(names) - mostNames; n > 0 {
+		names = append(names[:mostNames], fmt.Sprintf("%d more", n))
+	}
+	return fmt.Sprintf("Nothing can be asked: no Service that clients use leads to %s. Add one that answers clients, and a probe for it in the file.", prose.List(names))
+}
+
+// ofService is the probe of a Service.
+func ofService(a app.App, all []client, s app.Service) probe {
+	behind := a.Behind(s.Name)
+	if len(behind) == 0 || len(s.Ports) == 0 || s.Headless && askedElsewhere(a, all, s) {
+		return probe{}
+	}
+	at := slices.IndexFunc(behind, func(w app.Workload) bool { return w.Replicas > 0 })
+	if at < 0 {
+		return probe{why: fmt.Sprintf("Service %s is not asked: %s %s has no replicas, so that no pod answers.", s.Name, behind[0].Kind, behind[0].Name)}
+	}
+	doors, why := doorsOf(a, s, behind[at], all)
+	if len(doors) == 0 {
+		return probe{why: fmt.Sprintf("Service %s is not asked: %s.", s.Name, why)}
+	}
+	best := slices.MinFunc(doors, func(x, y door) int { return cmp.Compare(x.rank(), y.rank()) })
+	switch {
+	case !best.exporter() && !slices.ContainsFunc(doors, func(d door) bool { return d.client != nil || !d.metrics() }):
+		return probe{why: fmt.Sprintf("Service %s is not asked: by its name, its port %d is for metrics or debugging, and not for clients.", s.Name, best.port.Port)}
+	case s.LoadBalancer && best.client == nil && len(best.asked) == 0 && slices.ContainsFunc(all, func(c client) bool { return c.url != "" }):
+		return probe{why: fmt.Sprintf("Service %s is not asked: it leads to the controller of Ingresses and HTTPRoutes, which answers for their hosts alone.", s.Name)}
+	}
+	return best.guess()
+}
+
+// askedElsewhere reports whether the pods of a headless Service are asked at another Service, which has an address.
+func askedElsewhere(a app.App, all []client, s app.Service) bool {
+	return slices.ContainsFunc(a.Services, func(o app.Service) bool {
+		shares := slices.ContainsFunc(a.Behind(o.Name), func(w app.Workload) bool { return slices.Contains(w.Services, s.Name) })
+		return shares && !o.Headless && len(ofService(a, all, o).lines) > 0
+	})
+}
+
+// aside are names of ports that are not for an application's clients.
+var aside = regexp.MustCompile(`metric|(^|-)prom|profil|debug|telemetry|monitoring|^status-port$`)
+
+// statusPort is where the agent beside a proxy of Istio answers, whatever the proxy does.
+const statusPort = "status-port"
+
+// metrics reports whether the port is not for the application's clients.
+func (d door) metrics() bool {
+	return aside.MatchString(strings.ToLower(d.port.Name)) || aside.MatchString(strings.ToLower(d.name)) || strings.HasSuffix(d.service.Name, "-metrics")
+}
+
+var exports = regexp.MustCompile(`exporter|metrics`)
+
+// exporter reports whether metrics are what the workload is for.
+func (d door) exporter() bool {
+	return len(running(d.workload)) == 1 && exports.MatchString(d.about+" "+d.workload.Name)
+}
+
+// rank orders the ports of a Service: first what clients use, then what is known to answer.
+func (d door) rank() int {
+	ready := len(d.asked) > 0 && d.asked[0].probe == readiness
+	switch {
+	case d.client != nil:
+		return 0
+	case ready && !d.metrics():
+		return 1
+	case len(d.asked) > 0 && !d.metrics():
+		return 2
+	case ready && d.port.Name != statusPort && d.name != statusPort:
+		return 3
+	case !d.metrics():
+		return 4
+	}
+	return 5
+}
+
+func isTCP(p corev1.Protocol) bool { return p == "" || p == corev1.ProtocolTCP }

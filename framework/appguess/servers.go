@@ -1,0 +1,143 @@
+package appguess
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/holdfast-ha/holdfast/workloads"
+)
+
+// server is a server that answers a question in its own protocol. All bytes of a question are ASCII, because a file of YAML has texts alone.
+type server struct {
+	names string // of the server, in the names of a port, a container or an image
+	port  int32
+	alone bool // the number says enough
+	// ask is how it is asked: lines of the probe without its address, or the path of an HTTP server and such lines; none: the manifests do not say.
+	ask func(d door) (why string, lines []string)
+}
+
+// once is the only lane of a server that takes its first message once on a connection.
+const once = "lanes: [tcp]"
+
+// fixed asks each server of a kind in the same way.
+func fixed(why string, lines ...string) func(door) (string, []string) {
+	return func(door) (string, []string) { return why, lines }
+}
+
+// servers are the known ones. Those that start a process, or write a line of a log, for each connection are asked at a low rate.
+var servers = []server{
+	{"redis|valkey|keydb|dragonfly", 6379, true, redis},
+	{"postgres|postgresql|pg", 5432, false, postgres},
+	{"memcached?", 11211, true, fixed("memcached says its version.", `body: "version\r\n"`, "expect: {contains: VERSION}")},
+	{"mysql|mariadb", 3306, true, fixed("MySQL and MariaDB greet each connection. One that counts clients which do not log in (max_connect_errors) needs skip-host-cache.",
+		"expect: {contains: _password}", "rate: 20")},
+	{"mongo|mongodb", 27017, true, fixed("MongoDB answers HTTP with a hint. Its own protocol has bytes that are no text.", "/", "expect: {contains: MongoDB}", "lanes: [fresh]")},
+	{"rabbitmq|amqp", 5672, false, fixed("RabbitMQ answers the header of AMQP 0-9-1 with what it is.", `body: "AMQP\0\0\t\x01"`, "expect: {contains: RabbitMQ}", once, "rate: 20")},
+	{"kafka|redpanda", 9092, false, fixed("Kafka says which versions it has (ApiVersions), before any login, and repeats the number of the question: hold.",
+		`body: "\0\0\0\x12\0\x12\0\0hold\0\bholdfast"`, "expect: {contains: hold}")},
+	{"nats", 4222, true, fixed("NATS greets each connection.", `expect: {contains: "INFO "}`)},
+	{"zookeeper", 2181, true, fixed("ZooKeeper says its version while it is part of a quorum, and closes the connection.", "body: srvr", "expect: {contains: Zookeeper version}", once)},
+	{"cassandra|scylla|cql", 9042, true, fixed("Cassandra says what it supports (OPTIONS), before any login.", `body: "\x04\0\0\0\x05\0\0\0\0"`, "expect: {contains: CQL_VERSION}")},
+	{"etcd", 2379, false, func(d door) (string, []string) {
+		if d.has("https://") {
+			return "", nil
+		}
+		return "etcd says whether it is healthy.", []string{"/health"}
+	}},
+	{"minio", 9000, false, fixed("MinIO says whether it is alive.", "/minio/health/live")},
+	{"smtp", 25, true, fixed("Servers of SMTP greet each connection.", `expect: {contains: "220"}`)},
+}
+
+// passesOn are programs in front of servers, or beside them: what is known of a server is not known of them.
+var passesOn = regexp.MustCompile(`proxy|envoy|bouncer|pgpool|router|exporter|maxscale|sentinel`)
+
+// known is the probe of a known server that is asked without TLS.
+func (d door) known() (p probe, is bool) {
+	if d.tls() != "" || passesOn.MatchString(d.about) {
+		return p, false
+	}
+	about := strings.ToLower(d.about + " " + d.workload.Name + " " + d.service.Name)
+	for _, s := range servers {
+		called := regexp.MustCompile(`\b(` + s.names + `)`).MatchString(about)
+		isNamed := regexp.MustCompile(`^(tcp-)?(` + s.names + `)$`)
+		if !isNamed.MatchString(d.name) && !isNamed.MatchString(d.port.Name) && (!d.numbered(s.port) || !s.alone && !called) {
+			continue
+		}
+		why, lines := s.ask(d)
+		if len(lines) == 0 {
+			return p, false
+		}
+		how := "tcp: " + inYAML(d.address())
+		if strings.HasPrefix(lines[0], "/") {
+			how, lines = "url: "+inYAML("http://"+d.address()+lines[0]), lines[1:]
+		}
+		return probe{fmt.Sprintf("Port %d is known. %s", d.number, why), append([]string{how}, lines...)}, true
+	}
+	return p, false
+}
+
+// redis answers PING, or that a client must log in first.
+func redis(d door) (why string, lines []string) {
+	const question = `body: "PING\r\n"`
+	password := d.has(`(?m)^[^#\n]*requirepass|^(REDIS|VALKEY)_PASSWORD\w*=.|^REDISCLI_AUTH=.`) && !d.has(`^ALLOW_EMPTY_PASSWORD=(yes|true)`)
+	switch {
+	case d.has(`tls-port|_TLS_ENABLED=(yes|true)`):
+		return "", nil
+	case password:
+		return "The server wants a password, and says so to a client without one, which shows as much as an answer to PING.", []string{question, `expect: {contains: "-NOAUTH"}`}
+	}
+	return "", []string{question, "expect: {contains: +PONG}"}
+}
+
+// postgres answers the first message of a client: with a challenge for its password, or with its settings if it trusts every client.
+//
+// Source: https://www.postgresql.org/docs/current/protocol-message-formats.html
+func postgres(d door) (why string, lines []string) {
+	expect := "SCRAM-SHA-256"
+	switch {
+	case d.has("pg_hba|POSTGRES_INITDB_ARGS|^ALLOW_EMPTY_PASSWORD"):
+		return "", nil
+	case d.has("^POSTGRES_HOST_AUTH_METHOD=trust") && !d.has("^POSTGRES_USER="):
+		expect = "server_version"
+	case d.has("^POSTGRES_HOST_AUTH_METHOD=") || !challenges.MatchString(d.about):
+		return "", nil
+	}
+	return "PostgreSQL answers the first message of a client, which says who it is. It starts a process for each connection.", []string{
+		`body: "\0\0\0\x17\0\x03\0\0user\0postgres\0\0"`, "expect: {contains: " + expect + "}", once, "rate: 20",
+	}
+}
+
+// challenges are the images of PostgreSQL that want passwords by SCRAM; a tag without a number is a recent one.
+var challenges = regexp.MustCompile(`postgres(ql)?(@|$|:[^\d/]|:v?(1[4-9]|[2-9]\d))`)
+
+// has reports whether a text is in the commands of the pods, in their environment as NAME=VALUE, or in the ConfigMaps and Secrets of the manifests
+// that they read.
+func (d door) has(pattern string) bool {
+	var texts []string
+	for _, c := range running(d.workload) {
+		texts = slices.Concat(texts, c.Command, c.Args)
+		for _, e := range c.Env {
+			if e.ValueFrom != nil {
+				e.Value = "(from elsewhere)"
+			}
+			texts = append(texts, e.Name+"="+e.Value)
+		}
+	}
+	configs := workloads.ConfigsOf(d.workload.Template)
+	for _, m := range d.app.Manifests {
+		if !slices.ContainsFunc(configs, func(c workloads.Config) bool { return c.Kind == m.Object.GetKind() && c.Name == m.Object.GetName() }) {
+			continue
+		}
+		for _, field := range []string{"data", "stringData"} {
+			content, _, _ := unstructured.NestedStringMap(m.Object.Object, field)
+			for key, text := range content {
+				texts = append(texts, key+"="+text, text)
+			}
+		}
+	}
+	return slices.ContainsFunc(texts, regexp.MustCompile(pattern).MatchString)
+}

@@ -1,0 +1,62 @@
+package appguess_test
+
+import "testing"
+
+func TestKnownServers(t *testing.T) {
+	of := func(name, image, port, more string) string {
+		return workload(name, "{name: c, image: '"+image+"'"+more+"}") + service(name, "{port: "+port+"}")
+	}
+	for name, g := range map[string]guess{
+		"memcached":            {of("cache", "memcached:1.6", "11211", ""), []string{"tcp: cache:11211\n", `body: "version\r\n"`, "contains: VERSION"}, nil},
+		"MariaDB":              {of("db", "mariadb", "3306", ""), []string{"tcp: db:3306\n", "contains: _password"}, []string{"body:"}},
+		"MongoDB":              {of("db", "mongo:8", "27017", ""), []string{"url: http://db:27017/\n", "contains: MongoDB"}, nil},
+		"RabbitMQ":             {of("mq", "rabbitmq:4", "5672", ""), []string{`body: "AMQP\0\0\t\x01"`, "contains: RabbitMQ", "lanes: [tcp]"}, nil},
+		"another broker":       {of("mq", "activemq", "5672", ""), []string{"tcp: mq:5672\n"}, []string{"body:"}},
+		"Kafka":                {of("broker", "apache/kafka", "9092", ""), []string{`body: "\0\0\0\x12\0\x12\0\0hold\0\bholdfast"`, "contains: hold}"}, nil},
+		"not Kafka":            {of("api", "shop", "9092", ""), []string{"tcp: api:9092\n"}, []string{"body:"}},
+		"etcd":                 {of("etcd", "quay.io/coreos/etcd", "2379", ""), []string{"url: http://etcd:2379/health\n"}, nil},
+		"etcd over TLS":        {of("etcd", "quay.io/coreos/etcd", "2379", `, args: ["--listen-client-urls=https://0.0.0.0:2379"]`), []string{"tcp: etcd:2379\n"}, []string{"    url:"}},
+		"MinIO":                {of("store", "minio/minio", "9000", ""), []string{"url: http://store:9000/minio/health/live\n"}, nil},
+		"port 9000 of another": {of("app", "sonarqube", "9000", ""), []string{"tcp: app:9000\n"}, nil},
+		"ZooKeeper":            {of("zk", "zookeeper", "2181", ""), []string{"body: srvr", "lanes: [tcp]"}, nil},
+		"Cassandra":            {of("db", "cassandra:5", "9042", ""), []string{"contains: CQL_VERSION"}, nil},
+		"by its port's name":   {workload("a", "{name: c, image: i}") + service("a", "{name: tcp-memcached, port: 1111}"), []string{"tcp: a:1111\n", "contains: VERSION"}, nil},
+		"behind a proxy":       {of("cache", "haproxy:3", "6379", ""), []string{"tcp: cache:6379\n"}, []string{"PING"}},
+		"with a web page":      {of("cache", "redis-commander", "6379", ", readinessProbe: {httpGet: {path: /, port: 6379}}"), []string{"url: http://cache:6379/\n"}, []string{"PING"}},
+
+		"PostgreSQL":               {of("db", "postgres:18-alpine", "5432", ""), []string{`body: "\0\0\0\x17\0\x03\0\0user\0postgres\0\0"`, "contains: SCRAM-SHA-256", "lanes: [tcp]"}, nil},
+		"PostgreSQL without a tag": {of("db", "docker.io/bitnami/postgresql", "5432", ""), []string{"contains: SCRAM-SHA-256"}, nil},
+		"an old PostgreSQL":        {of("db", "postgres:9.6", "5432", ""), []string{"tcp: db:5432\n"}, []string{"body:"}},
+		"PostgreSQL that trusts":   {of("db", "postgres:18", "5432", ", env: [{name: POSTGRES_HOST_AUTH_METHOD, value: trust}]"), []string{"contains: server_version"}, nil},
+		"PostgreSQL with MD5":      {of("db", "postgres:18", "5432", ", env: [{name: POSTGRES_HOST_AUTH_METHOD, value: md5}]"), []string{"tcp: db:5432\n"}, []string{"body:"}},
+		"a pool of connections":    {of("db", "pgbouncer", "5432", ""), []string{"tcp: db:5432\n"}, []string{"body:"}},
+	} {
+		t.Run(name, g.check)
+	}
+}
+
+// A Redis with a password answers that it wants one.
+func TestRedis(t *testing.T) {
+	of := func(more string) string {
+		return workload("cache", "{name: c, image: redis, ports: [{name: redis, containerPort: 6379}]"+more+"}") + service("cache", "{name: redis, port: 6379, targetPort: redis}")
+	}
+	mounts := func(config string) string {
+		return workload("cache", "{name: c, image: redis, volumeMounts: [{name: config, mountPath: /etc/redis}]}], volumes: [{name: config, configMap: {name: config}}") +
+			service("cache", "{name: redis, port: 6379}") + "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: config}\ndata:\n  redis.conf: |\n    " + config + "\n"
+	}
+	locked, open := []string{"tcp: cache:6379\n", `body: "PING\r\n"`, `contains: "-NOAUTH"`}, []string{`body: "PING\r\n"`, "contains: +PONG"}
+	for name, g := range map[string]guess{
+		"an argument":          {of(`, args: [--requirepass, $(PASSWORD)]`), locked, []string{"PONG"}},
+		"in a shell":           {of(`, command: [sh, -c, 'exec redis-server --requirepass "$(cat /secret)"']`), locked, nil},
+		"of a Secret":          {of(`, env: [{name: REDIS_PASSWORD, valueFrom: {secretKeyRef: {name: s, key: k, optional: true}}}]`), locked, nil},
+		"of a file":            {of(`, env: [{name: REDIS_PASSWORD_FILE, value: /secret}]`), locked, nil},
+		"its configuration":    {mounts("requirepass abc"), locked, nil},
+		"a comment in it":      {mounts("# requirepass foobared"), open, nil},
+		"none is allowed":      {of(`, env: [{name: ALLOW_EMPTY_PASSWORD, value: "yes"}]`), open, nil},
+		"an empty password":    {of(`, env: [{name: REDIS_PASSWORD, value: ""}]`), open, nil},
+		"none is allowed, too": {of(`, env: [{name: ALLOW_EMPTY_PASSWORD, value: "yes"}, {name: REDIS_PASSWORD, value: ""}]`), open, nil},
+		"over TLS":             {of(`, args: [--tls-port, "6379", --port, "0"]`), []string{"tcp: cache:6379\n"}, []string{"PING"}},
+	} {
+		t.Run(name, g.check)
+	}
+}
