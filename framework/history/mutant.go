@@ -18,6 +18,8 @@ type Mutant struct {
 	Doubt string `json:"doubt,omitempty"`
 	// Cause is the invariant.Cause that the verdict must name; empty if no cause is required, as in older records.
 	Cause string `json:"cause,omitempty"`
+	// Reason is the judge.Reason for which the promise must break where no cause is named; empty in older records.
+	Reason string `json:"reason,omitempty"`
 	// Trap is set if the server waits for a request that it can harm. The share of caught runs then measures how often
 	// holdfast detects a failure, not how often a server without the practice harms a request.
 	Trap bool `json:"trap,omitempty"`

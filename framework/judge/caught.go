@@ -21,8 +21,8 @@ import (
 // promises that the named promise catches what the mutant removes.
 //
 // Held means caught: the record is whole, every fault took effect, and the promise with its parameters was Violated, on each lane
-// that the mutant is about, by requests that were sent after the first fault began, and mostly for the planted cause, if one is
-// named. A mutant of the harness is caught if the promise was Unknown for the planted doubt alone. Violated means missed. Anything
+// that the mutant is about, by requests that were sent after the first fault began, and mostly for the planted cause or for a reason
+// that the record does not refute. A mutant of the harness is caught if the promise was Unknown for the planted doubt alone. Violated means missed. Anything
 // else is Unknown, with the reason. A mutant that is caught by chance only may be missed: that is Held, and CaughtNumber tells the
 // two apart.
 //
@@ -123,9 +123,10 @@ func caught(v verdict.Verdict, f *evidence.Run, m *history.Mutant, by verdict.Ve
 		return v
 	}
 	causes := causesOf(by)
+	var lanes []history.Lane
 	if judgesLanes(by.Kind) && failures.SaysSince(v) {
-		lanes, why := aboutLanes(f, m)
-		if why != "" {
+		var why string
+		if lanes, why = aboutLanes(f, m); why != "" {
 			return v.Unknown(verdict.Missing{why})
 		}
 		broken := slices.DeleteFunc(slices.Clone(lanes), func(l history.Lane) bool { return failures.FailedSince(v, l, m.Cause) == 0 })
@@ -141,6 +142,9 @@ func caught(v verdict.Verdict, f *evidence.Run, m *history.Mutant, by verdict.Ve
 	}
 	if reported := mostly(causes); m.Cause != "" && reported != attribution.Cause(m.Cause) {
 		return v.Unknown(verdict.Missing{fmt.Sprintf("%s is the cause that was planted, but %s was reported: %s", m.Cause, reported, by.Seen)})
+	}
+	if why := refuted(f, m, by, lanes); why != "" {
+		return v.Unknown(verdict.Missing{fmt.Sprintf("the record shows another reason than the planted one: %s; %s", why, by.Seen)})
 	}
 	v.Measure(verdict.CaughtNumber, 1)
 	return v.Held(nil, "caught: %s", by.Seen)

@@ -30,6 +30,8 @@ type Mutation struct {
 	Doubt   judge.Doubt
 	// Cause is what the verdict must name as the cause. A mutant that is caught by a promise about failed requests needs one.
 	Cause attribution.Cause
+	// Reason is why the promise is broken where that is no cause of failed requests. The record can refute it.
+	Reason judge.Reason
 	// ByChance is set if a missing practice makes requests fail by chance only. The mutant may then escape, and how often it is caught
 	// is counted.
 	ByChance bool
@@ -87,9 +89,12 @@ func (m Mutation) stored(good, broken Spec) (*history.Mutant, error) {
 	if err != nil {
 		return nil, err
 	}
+	if m.Cause == "" && !m.Harness && !judge.KnownReason(m.Reason) {
+		return nil, fmt.Errorf("no cause, and the reason %q: a mutant needs a cause or a reason that a record can refute", m.Reason)
+	}
 	return &history.Mutant{
 		Removed: m.Removed, CaughtBy: promise.Kind, Params: promise.Params, Lanes: lanes, Twin: good.Name, Harness: m.Harness,
-		Doubt: string(m.Doubt), Cause: string(m.Cause), Trap: broken.Backend.AtTerm.Traps(), ByChance: m.ByChance,
+		Doubt: string(m.Doubt), Cause: string(m.Cause), Reason: string(m.Reason), Trap: broken.Backend.AtTerm.Traps(), ByChance: m.ByChance,
 	}, nil
 }
 

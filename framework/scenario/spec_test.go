@@ -238,7 +238,7 @@ func TestAMutantOfTheShortProfileIsNotWatchedForLong(t *testing.T) {
 				s := good()
 				s.Hold = 20 * time.Second
 				test.twin(&s)
-				Mutate(Describe(s), Mutation{Name: "mutants/example", Removed: "a practice", CaughtBy: invariant.NoFailedRequests{}, Break: test.breaks})
+				Mutate(Describe(s), Mutation{Name: "mutants/example", Removed: "a practice", CaughtBy: invariant.NoFailedRequests{}, Cause: attribution.CauseLateEndpoint, Break: test.breaks})
 			})
 			twin, mutant := specs[0], specs[1]
 			if mutant.Steady != test.steady || mutant.Recovered != test.recovered || mutant.Hold != twin.Hold {
@@ -264,7 +264,7 @@ func TestBreakingAMutantBreaksNothingElse(t *testing.T) {
 	}
 	specs := described(t, func() {
 		twin := Describe(whole())
-		Mutate(twin, Mutation{Name: "mutants/example", Removed: "all", CaughtBy: invariant.NoFailedRequests{}, Break: func(s *Spec) {
+		Mutate(twin, Mutation{Name: "mutants/example", Removed: "all", CaughtBy: invariant.NoFailedRequests{}, Cause: attribution.CauseLateEndpoint, Break: func(s *Spec) {
 			s.Load[0].Rate, s.Faults[0], s.Promises[1] = 1, fault.PodDelete{Count: 1}, invariant.Spread{TopologyKey: "host", Max: 9}
 			s.Cluster.Zones[0], s.Cluster.PerWorker["rack"][0] = "z", "r9"
 			s.Backend.Spread[0].MaxSkew, s.Backend.NodeSelector["disk"] = 9, "slow"
@@ -296,6 +296,8 @@ func TestMutateRefusesWhatCannotBeCaught(t *testing.T) {
 		"lane control has no load, or NoFailedRequests does not": {CaughtBy: invariant.NoFailedRequests{}, Lanes: []history.Lane{history.LaneControl}, Break: nothing},
 		`harness true, doubt ""`:                                 {CaughtBy: invariant.NoFailedRequests{}, Harness: true, Break: nothing},
 		"harness false, doubt":                                   {CaughtBy: invariant.NoFailedRequests{}, Doubt: judge.DoubtStarvedWorker, Break: nothing},
+		`no cause, and the reason ""`:                            {CaughtBy: invariant.NoFailedRequests{}, Break: nothing},
+		`no cause, and the reason "bad luck"`:                    {CaughtBy: invariant.NoFailedRequests{}, Reason: "bad luck", Break: nothing},
 		`doubt "spleen"`:                                         {CaughtBy: invariant.NoFailedRequests{}, Harness: true, Doubt: "spleen", Break: nothing},
 	} {
 		func() {
@@ -316,23 +318,23 @@ func TestMutateStoresWhatItIsCaughtBy(t *testing.T) {
 	twin.Load = []load.Lane{{Lane: history.LaneReused, Rate: 1}, {Lane: history.LaneFresh, Rate: 1}, {Lane: history.LaneControl, Rate: 1}}
 	twin.Promises = append(twin.Promises, invariant.Spread{TopologyKey: "zone", Max: 1})
 	described(t, func() {
-		all := Mutate(twin, Mutation{Name: "mutants/all", Removed: "a", CaughtBy: invariant.NoFailedRequests{}, Break: func(s *Spec) {
+		all := Mutate(twin, Mutation{Name: "mutants/all", Removed: "a", CaughtBy: invariant.NoFailedRequests{}, Cause: attribution.CauseLateEndpoint, Break: func(s *Spec) {
 			s.Backend.AtTerm = workloads.Drop
 		}}).Mutant
 		want := history.Mutant{
-			Removed: "a", CaughtBy: "NoFailedRequests", Params: json.RawMessage("{}"), Twin: twin.Name, Trap: true,
+			Removed: "a", CaughtBy: "NoFailedRequests", Params: json.RawMessage("{}"), Twin: twin.Name, Cause: "late-endpoint", Trap: true,
 			Lanes: []history.Lane{history.LaneFresh, history.LaneReused},
 		}
 		if diff := cmp.Diff(want, *all); diff != "" {
 			t.Errorf("every lane (-want +got):\n%s", diff)
 		}
 		one := Mutate(twin, Mutation{Name: "mutants/one", CaughtBy: invariant.NoFailedRequests{}, Lanes: []history.Lane{history.LaneFresh},
-			ByChance: true, Break: func(*Spec) {}}).Mutant
+			Cause: attribution.CauseLateEndpoint, ByChance: true, Break: func(*Spec) {}}).Mutant
 		if len(one.Lanes) != 1 || one.Lanes[0] != history.LaneFresh || !one.ByChance || one.Trap {
 			t.Errorf("one lane: %+v", one)
 		}
-		spread := Mutate(twin, Mutation{Name: "mutants/spread", CaughtBy: invariant.Spread{}, Break: func(*Spec) {}}).Mutant
-		if string(spread.Params) != `{"topologyKey":"zone","max":1}` || len(spread.Lanes) != 0 {
+		spread := Mutate(twin, Mutation{Name: "mutants/spread", CaughtBy: invariant.Spread{}, Reason: judge.HasNodes, Break: func(*Spec) {}}).Mutant
+		if string(spread.Params) != `{"topologyKey":"zone","max":1}` || len(spread.Lanes) != 0 || spread.Reason != "has-nodes" {
 			t.Errorf("the only one of its kind: %+v", spread)
 		}
 	})

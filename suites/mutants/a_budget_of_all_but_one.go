@@ -2,6 +2,7 @@ package mutants
 
 import (
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/suites/chaos"
 	"github.com/holdfast-ha/holdfast/workloads"
@@ -12,5 +13,6 @@ var ABudgetOfAllButOne = scenario.Mutate(chaos.ABudgetOfAllBlocksADrain, scenari
 	Name:     "mutants/a-budget-of-all-but-one",
 	Removed:  "a budget that requires every replica (it requires five of six)",
 	CaughtBy: invariant.DrainBlocked{},
+	Reason:   judge.Evicted,
 	Break:    func(s *scenario.Spec) { s.Backend.Budget = workloads.Budget{MinAvailable: "5"} },
 })

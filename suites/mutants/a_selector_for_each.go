@@ -2,6 +2,7 @@ package mutants
 
 import (
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/suites/conformance"
 )
@@ -12,5 +13,6 @@ var ASelectorForEach = scenario.Mutate(conformance.OneSelectorForSeveral, scenar
 	Name:     "mutants/a-selector-for-each",
 	Removed:  "a selector that all workloads share",
 	CaughtBy: invariant.SpreadTogether{},
+	Reason:   judge.HasNodes,
 	Break:    func(s *scenario.Spec) { s.Backend.Spread[0].Selector = nil }, // nil selects the workload's own pods
 })

@@ -2,6 +2,7 @@ package mutants
 
 import (
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/suites/conformance"
 	"github.com/holdfast-ha/holdfast/workloads"
@@ -12,6 +13,7 @@ var AffinityPolicyIgnore = scenario.Mutate(conformance.AffinityPolicyHonor, scen
 	Name:     "mutants/affinity-policy-ignore",
 	Removed:  "nodeAffinityPolicy: Honor",
 	CaughtBy: invariant.Placed{},
+	Reason:   judge.NoNode,
 	Break: func(s *scenario.Spec) {
 		s.Backend.Spread = []workloads.Spread{{Key: workloads.Host, NodeAffinityPolicy: workloads.Ignore}}
 		s.SchedulableReplicas = 2 // one per node: the nodes of other zones count as empty domains for ever

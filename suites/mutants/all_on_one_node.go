@@ -3,6 +3,7 @@ package mutants
 import (
 	"github.com/holdfast-ha/holdfast/framework/fault"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/suites/conformance"
 	"github.com/holdfast-ha/holdfast/workloads"
@@ -13,6 +14,7 @@ var AllOnOneNode = scenario.Mutate(conformance.ZoneAndNodeSpread, scenario.Mutat
 	Name:     "mutants/all-on-one-node",
 	Removed:  "topology spread constraints",
 	CaughtBy: invariant.Spread{Workload: "backend", TopologyKey: workloads.Zone, Max: 1},
+	Reason:   judge.HasNodes,
 	Break: func(s *scenario.Spec) {
 		s.Backend.Spread = workloads.NoSpread
 		s.Backend.Affinity = []workloads.Affinity{{Key: workloads.Host}}       // to its own pods: the second replica follows the first

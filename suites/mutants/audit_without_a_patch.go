@@ -4,6 +4,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/audit/manifests"
 	"github.com/holdfast-ha/holdfast/framework/fault"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/suites/conformance"
 )
@@ -13,5 +14,6 @@ var AuditWithoutAPatch = scenario.Mutate(conformance.AuditMendsCarelessPods, sce
 	Name:     "mutants/audit-without-a-patch",
 	Removed:  "the patch for the preStop sleep",
 	CaughtBy: invariant.AuditMends{},
+	Reason:   judge.NotMended,
 	Break:    func(s *scenario.Spec) { s.Faults = []fault.Fault{manifests.ApplyAuditFixes{Leave: "no-prestop"}} },
 })

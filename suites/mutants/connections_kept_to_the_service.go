@@ -2,6 +2,7 @@ package mutants
 
 import (
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/suites/chaos"
 	"github.com/holdfast-ha/holdfast/workloads"
@@ -14,6 +15,7 @@ var ConnectionsKeptToTheService = scenario.Mutate(chaos.NewConnectionsEndInTime,
 	Name:     "mutants/connections-kept-to-the-service",
 	Removed:  "a new connection for each request",
 	CaughtBy: invariant.QuietWithin{},
+	Reason:   judge.StillReached,
 	Break: func(s *scenario.Spec) {
 		s.Backend.NodePort, s.NodePorts = 30080, 6
 		s.Gateway = &workloads.Gateway{}

@@ -2,6 +2,7 @@ package mutants
 
 import (
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/suites/chaos"
 )
@@ -11,5 +12,6 @@ var ConnectionsNeverEnd = scenario.Mutate(chaos.NewPodsShareTheLoad, scenario.Mu
 	Name:     "mutants/connections-never-end",
 	Removed:  "closing connections after a number of requests",
 	CaughtBy: invariant.SharesLoad{},
+	Reason:   judge.AllReady,
 	Break:    func(s *scenario.Spec) { s.Backend.CloseAfter = 0 },
 })

@@ -2,6 +2,7 @@ package mutants
 
 import (
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/suites/conformance"
 	"github.com/holdfast-ha/holdfast/workloads"
@@ -12,5 +13,6 @@ var EvictionsWithoutABudget = scenario.Mutate(conformance.BudgetMinAvailable, sc
 	Name:     "mutants/evictions-without-a-budget",
 	Removed:  "a disruption budget",
 	CaughtBy: invariant.BudgetHonoured{},
+	Reason:   judge.Evicted,
 	Break:    func(s *scenario.Spec) { s.Backend.Budget = workloads.NoBudget },
 })

@@ -2,6 +2,7 @@ package mutants
 
 import (
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/suites/chaos"
 )
@@ -12,5 +13,6 @@ var FullNodeAntiAffinityPreferred = scenario.Mutate(chaos.FullNodeAntiAffinitySu
 	Name:     "mutants/full-node-anti-affinity-preferred",
 	Removed:  "required anti-affinity (preferred instead)",
 	CaughtBy: invariant.Placed{},
+	Reason:   judge.HasNodes,
 	Break:    func(s *scenario.Spec) { s.Backend.Affinity[0].Weight = 100 },
 })

@@ -2,6 +2,7 @@ package mutants
 
 import (
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/suites/chaos"
 )
@@ -11,5 +12,6 @@ var IfHealthyBudget = scenario.Mutate(chaos.DrainFromACrashLoop, scenario.Mutati
 	Name:     "mutants/if-healthy-budget",
 	Removed:  "unhealthyPodEvictionPolicy AlwaysAllow",
 	CaughtBy: invariant.DrainCompletes{},
+	Reason:   judge.Refused,
 	Break:    func(s *scenario.Spec) { s.Backend.Budget.UnhealthyPodEvictionPolicy = "IfHealthyBudget" },
 })

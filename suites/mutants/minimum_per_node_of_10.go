@@ -2,6 +2,7 @@ package mutants
 
 import (
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/suites/conformance"
 )
@@ -11,5 +12,6 @@ var MinimumPerNodeOf10 = scenario.Mutate(conformance.MinimumPerNode, scenario.Mu
 	Name:     "mutants/minimum-per-node-of-10",
 	Removed:  "the eleventh replica that the rule asks for",
 	CaughtBy: invariant.PerDomain{},
+	Reason:   judge.HasNodes,
 	Break:    func(s *scenario.Spec) { s.Backend.Replicas = 10 },
 })

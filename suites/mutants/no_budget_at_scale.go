@@ -2,6 +2,7 @@ package mutants
 
 import (
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/suites/scale"
 	"github.com/holdfast-ha/holdfast/workloads"
@@ -12,5 +13,6 @@ var NoBudgetAtScale = scenario.Mutate(scale.Drain, scenario.Mutation{
 	Name:     "mutants/no-budget-at-scale",
 	Removed:  "a disruption budget",
 	CaughtBy: invariant.BudgetHonoured{},
+	Reason:   judge.Evicted,
 	Break:    func(s *scenario.Spec) { s.Simulated.Backend.Budget = workloads.NoBudget },
 })

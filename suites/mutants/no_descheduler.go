@@ -2,6 +2,7 @@ package mutants
 
 import (
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/suites/chaos"
 )
@@ -11,5 +12,6 @@ var NoDescheduler = scenario.Mutate(chaos.DeschedulerRestoresTheSpread, scenario
 	Name:     "mutants/no-descheduler",
 	Removed:  "a Descheduler",
 	CaughtBy: invariant.SpreadWithin{},
+	Reason:   judge.HasNodes,
 	Break:    func(s *scenario.Spec) { s.Addons = nil },
 })

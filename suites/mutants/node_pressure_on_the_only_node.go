@@ -2,6 +2,7 @@ package mutants
 
 import (
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/suites/chaos"
 	"github.com/holdfast-ha/holdfast/workloads"
@@ -12,5 +13,6 @@ var NodePressureOnTheOnlyNode = scenario.Mutate(chaos.NodePressure, scenario.Mut
 	Name:     "mutants/node-pressure-on-the-only-node",
 	Removed:  "spreading over several nodes",
 	CaughtBy: invariant.PressureLeaves{},
+	Reason:   judge.OneNode,
 	Break:    func(s *scenario.Spec) { s.Backend.Spread, s.PinTo = workloads.NoSpread, 1 },
 })

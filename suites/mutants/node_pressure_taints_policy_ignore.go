@@ -2,6 +2,7 @@ package mutants
 
 import (
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/suites/chaos"
 	"github.com/holdfast-ha/holdfast/workloads"
@@ -13,6 +14,7 @@ var NodePressureTaintsPolicyIgnore = scenario.Mutate(chaos.NodePressure, scenari
 	Name:     "mutants/node-pressure-taints-policy-ignore",
 	Removed:  "nodeTaintsPolicy: Honor",
 	CaughtBy: invariant.ReplacedWithin{},
+	Reason:   judge.NoNode,
 	Break: func(s *scenario.Spec) {
 		s.Backend.Spread = []workloads.Spread{{Key: workloads.Zone, NodeTaintsPolicy: workloads.Ignore}}
 	},

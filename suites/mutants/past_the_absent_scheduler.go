@@ -2,6 +2,7 @@ package mutants
 
 import (
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/suites/chaos"
 )
@@ -11,5 +12,6 @@ var PastTheAbsentScheduler = scenario.Mutate(chaos.SchedulerAway, scenario.Mutat
 	Name:     "mutants/past-the-absent-scheduler",
 	Removed:  "the scheduler (spec.nodeName in the pod template)",
 	CaughtBy: invariant.Resumes{},
+	Reason:   judge.PastScheduler,
 	Break:    func(s *scenario.Spec) { s.PinTo, s.Backend.PastScheduler = 1, true },
 })

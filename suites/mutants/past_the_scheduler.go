@@ -2,6 +2,7 @@ package mutants
 
 import (
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/suites/conformance"
 )
@@ -12,5 +13,6 @@ var PastTheScheduler = scenario.Mutate(conformance.LegalPlacement, scenario.Muta
 	Name:     "mutants/past-the-scheduler",
 	Removed:  "the scheduler (spec.nodeName in the pod template)",
 	CaughtBy: invariant.Placement{},
+	Reason:   judge.PastScheduler,
 	Break:    func(s *scenario.Spec) { s.PinTo, s.Backend.PastScheduler = 1, true },
 })

@@ -4,6 +4,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/audit/manifests"
 	"github.com/holdfast-ha/holdfast/framework/fault"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/suites/conformance"
 )
@@ -13,5 +14,6 @@ var PolicyForDeploymentsAlone = scenario.Mutate(conformance.CriticalNeedsAHardZo
 	Name:     "mutants/policy-for-deployments-alone",
 	Removed:  "StatefulSets in the scope of the policy",
 	CaughtBy: invariant.PolicyEnforced{},
+	Reason:   judge.Admitted,
 	Break:    func(s *scenario.Spec) { s.Faults = []fault.Fault{manifests.ApplyPolicy{DeploymentsOnly: true}} },
 })

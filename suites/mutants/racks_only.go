@@ -2,6 +2,7 @@ package mutants
 
 import (
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/suites/conformance"
 )
@@ -11,5 +12,6 @@ var RacksOnly = scenario.Mutate(conformance.RacksAndPowerLines, scenario.Mutatio
 	Name:     "mutants/racks-only",
 	Removed:  "a constraint for power lines",
 	CaughtBy: invariant.SpreadTrials{TopologyKey: "power", Max: 1},
+	Reason:   judge.HasNodes,
 	Break:    func(s *scenario.Spec) { s.Backend.Spread = s.Backend.Spread[:1] },
 })

@@ -2,6 +2,7 @@ package mutants
 
 import (
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/suites/chaos"
 )
@@ -13,5 +14,6 @@ var ResizeRestarts = scenario.Mutate(chaos.ResizeInPlace, scenario.Mutation{
 	Name:     "mutants/resize-restarts",
 	Removed:  "a resizePolicy of NotRequired (its default)",
 	CaughtBy: invariant.ResizedInPlace{},
+	Reason:   judge.Restarted,
 	Break:    func(s *scenario.Spec) { s.Backend.ResizeRestarts = true },
 })

@@ -2,6 +2,7 @@ package mutants
 
 import (
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/suites/conformance"
 	"github.com/holdfast-ha/holdfast/workloads"
@@ -12,6 +13,7 @@ var RolloutSpreadByAllRevisions = scenario.Mutate(conformance.RolloutSpreadMatch
 	Name:     "mutants/rollout-spread-by-all-revisions",
 	Removed:  "matchLabelKeys",
 	CaughtBy: invariant.SpreadTrials{},
+	Reason:   judge.HasNodes,
 	Break: func(s *scenario.Spec) {
 		s.Backend.Spread = []workloads.Spread{{Key: workloads.Host, MatchLabelKeys: []string{}}}
 	},

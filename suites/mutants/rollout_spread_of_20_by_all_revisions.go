@@ -2,6 +2,7 @@ package mutants
 
 import (
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/suites/conformance"
 	"github.com/holdfast-ha/holdfast/workloads"
@@ -12,6 +13,7 @@ var RolloutSpreadOf20ByAllRevisions = scenario.Mutate(conformance.RolloutSpreadO
 	Name:     "mutants/rollout-spread-of-20-by-all-revisions",
 	Removed:  "matchLabelKeys",
 	CaughtBy: invariant.SpreadTrials{},
+	Reason:   judge.HasNodes,
 	Break: func(s *scenario.Spec) {
 		s.Backend.Spread = []workloads.Spread{{Key: workloads.Host, MatchLabelKeys: []string{}}}
 	},

@@ -2,6 +2,7 @@ package mutants
 
 import (
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/suites/conformance"
 )
@@ -11,5 +12,6 @@ var RolloutSpreadSurgeOf21 = scenario.Mutate(conformance.RolloutSpreadSurgeDivid
 	Name:     "mutants/rollout-spread-surge-of-21",
 	Removed:  "a number of replicas that, plus maxSurge, is divisible by the number of nodes (21 instead of 20)",
 	CaughtBy: invariant.SpreadTrials{},
+	Reason:   judge.HasNodes,
 	Break:    func(s *scenario.Spec) { s.Backend.Replicas = 21 },
 })

@@ -2,6 +2,7 @@ package mutants
 
 import (
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/suites/conformance"
 	"github.com/holdfast-ha/holdfast/workloads"
@@ -12,5 +13,6 @@ var RolloutSpreadSurgeOfAQuarter = scenario.Mutate(conformance.RolloutSpreadSurg
 	Name:     "mutants/rollout-spread-surge-of-a-quarter",
 	Removed:  "replacing one pod at a time (maxSurge 25 % instead of 1)",
 	CaughtBy: invariant.SpreadTrials{},
+	Reason:   judge.HasNodes,
 	Break:    func(s *scenario.Spec) { s.Backend.Strategy = workloads.Strategy{MaxSurge: "25%", MaxUnavailable: "0"} },
 })

@@ -2,6 +2,7 @@ package mutants
 
 import (
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/suites/chaos"
 	"github.com/holdfast-ha/holdfast/workloads"
@@ -13,6 +14,7 @@ var RolloutWithoutRoom = scenario.Mutate(chaos.RollingUpdateOnePodANode, scenari
 	Name:     "mutants/rollout-without-room",
 	Removed:  "an update that removes a pod before it adds one (maxSurge 1 instead of maxUnavailable 1)",
 	CaughtBy: invariant.RolloutCompletes{},
+	Reason:   judge.NoNode,
 	Break: func(s *scenario.Spec) {
 		s.Backend.Strategy = workloads.Strategy{MaxSurge: "25%", MaxUnavailable: "0"}
 	},

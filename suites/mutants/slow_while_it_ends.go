@@ -5,6 +5,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/suites/chaos"
 )
@@ -15,6 +16,7 @@ var SlowWhileItEnds = scenario.Mutate(chaos.DeletePods, scenario.Mutation{
 	Name:     "mutants/slow-while-it-ends",
 	Removed:  "answering at the usual speed until the end",
 	CaughtBy: invariant.AnswersWithin{},
+	Reason:   judge.SlowEnding,
 	Lanes:    []history.Lane{history.LaneReused}, // new connections no longer reach the pod
 	Break: func(s *scenario.Spec) {
 		s.Backend.EndingTime = 2500 * time.Millisecond // clients wait for 3 s

@@ -2,6 +2,7 @@ package mutants
 
 import (
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/suites/conformance"
 	"github.com/holdfast-ha/holdfast/workloads"
@@ -12,6 +13,7 @@ var SpreadAnyway = scenario.Mutate(conformance.FullNodeHardSpread, scenario.Muta
 	Name:     "mutants/spread-anyway",
 	Removed:  "DoNotSchedule (ScheduleAnyway instead)",
 	CaughtBy: invariant.Spread{},
+	Reason:   judge.HasNodes,
 	Break: func(s *scenario.Spec) {
 		s.Backend.Spread = []workloads.Spread{{Key: workloads.Host, Unsatisfiable: workloads.ScheduleAnyway}}
 		s.SchedulableReplicas = 0 // there is always some place

@@ -2,6 +2,7 @@ package mutants
 
 import (
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/suites/conformance"
 	"github.com/holdfast-ha/holdfast/workloads"
@@ -12,6 +13,7 @@ var TaintsPolicyIgnore = scenario.Mutate(conformance.TaintsPolicyHonor, scenario
 	Name:     "mutants/taints-policy-ignore",
 	Removed:  "nodeTaintsPolicy: Honor (the default is Ignore)",
 	CaughtBy: invariant.Placed{},
+	Reason:   judge.NoNode,
 	Break: func(s *scenario.Spec) {
 		s.Backend.Spread = []workloads.Spread{{Key: workloads.Host, NodeTaintsPolicy: workloads.Ignore}}
 		s.SchedulableReplicas = 3 // one per worker: the tainted nodes count as empty domains for ever

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/suites/chaos"
 )
@@ -16,5 +17,6 @@ var TwoControlPlanes = scenario.Mutate(chaos.KillOneControlPlane, scenario.Mutat
 	Name:     "mutants/two-control-planes",
 	Removed:  "a third control plane",
 	CaughtBy: invariant.APIAnswersWithin{},
+	Reason:   judge.NoQuorum,
 	Break:    func(s *scenario.Spec) { s.Cluster.ControlPlanes, s.Hold = 2, 15*time.Second },
 })

@@ -2,6 +2,7 @@ package mutants
 
 import (
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/suites/conformance"
 	"github.com/holdfast-ha/holdfast/workloads"
@@ -13,6 +14,7 @@ var ZoneOutageTaintsPolicyIgnore = scenario.Mutate(conformance.ZoneOutageTaintsP
 	Name:     "mutants/zone-outage-taints-policy-ignore",
 	Removed:  "nodeTaintsPolicy: Honor (the default is Ignore)",
 	CaughtBy: invariant.ReplacedWithin{},
+	Reason:   judge.NoNode,
 	Break: func(s *scenario.Spec) {
 		s.Backend.Spread = []workloads.Spread{{Key: workloads.Zone, NodeTaintsPolicy: workloads.Ignore}}
 	},
