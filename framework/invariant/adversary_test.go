@@ -41,6 +41,10 @@ var attacks = []attack{
 	{"nothing is sent for a second while the fault is on", aboutRequests, standsStill, onlyUnknown},
 	{"nothing is sent on one lane for a second while the fault is on", []string{"NoFailedRequests", "FewFailedRequests"}, oneLaneStandsStill, onlyUnknown},
 	{"the victims had answered nothing before", []string{"NoFailedRequests", "FewFailedRequests", "FailuresEndWithin"}, avoidsVictims, onlyUnknown},
+	{"no answer names a pod", []string{"NoFailedRequests", "FewFailedRequests", "FailuresEndWithin", "AnswersWithin"}, func(b *ht.Builder) bool { return namesNoPod(b) }, onlyUnknown},
+	{"no answer names a pod, and the record has no workload", []string{"NoFailedRequests", "FewFailedRequests", "FailuresEndWithin", "AnswersWithin"}, func(b *ht.Builder) bool {
+		return namesNoPod(noWorkload(b))
+	}, onlyUnknown},
 	{"every victim's failure is blamed on a pod that was not touched", []string{"FailuresEndWithin"}, innocentsFail, notHeld},
 	{"the witness looks eight seconds late, and failures last as much longer", []string{"FailuresEndWithin"}, looksLate, notHeld},
 	{"failures go on until the load ends", []string{"FailuresEndWithin"}, failsOn, onlyViolated},
@@ -136,6 +140,17 @@ func avoidsVictims(b *ht.Builder) bool {
 		}
 	})
 	return n > 0
+}
+
+// namesNoPod takes the pods out of all answers, if a victim had answered.
+func namesNoPod(b *ht.Builder) bool {
+	is, seen := victims(b), fault(b).Seen.At
+	met := false
+	for _, r := range b.Requests() {
+		met = met || is(r.Pod, r.Node) && r.Sent < seen && r.Outcome == history.OK && r.Lane != history.LaneControl
+	}
+	nameless(b, func(history.Request) bool { return true })
+	return met
 }
 
 // innocentsFail gives the failures of an outage to connections that pods which the fault did not touch had answered on.

@@ -1,6 +1,7 @@
 package invariant_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -77,9 +78,12 @@ func TestEvidence(t *testing.T) {
 		{"nothing was disrupted", ht.Healthy().DropEvents(func(e history.Event) bool {
 			return e.Pod != nil && (e.Pod.Deleting || e.Pod.Change == history.Deleted)
 		}), "nothing was disrupted: no fault ended a pod or took a node before its revert began"},
-		{"only a pod of no workload ended", ht.Healthy().EditEvents(func(e *history.Event) {
-			if e.Pod != nil && e.Pod.Name == ht.Victim {
+		{"only a pod of no workload and no Service ended", ht.Healthy().EditEvents(func(e *history.Event) {
+			switch {
+			case e.Pod != nil && e.Pod.Name == ht.Victim:
 				e.Pod.Labels = map[string]string{"app.kubernetes.io/name": "other"}
+			case e.Slice != nil:
+				e.Slice.Endpoints = slices.DeleteFunc(slices.Clone(e.Slice.Endpoints), func(end history.Endpoint) bool { return end.Pod == ht.Victim })
 			}
 		}), "nothing was disrupted: no fault ended a pod or took a node before its revert began"},
 

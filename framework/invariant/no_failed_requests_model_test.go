@@ -98,7 +98,7 @@ func TestNoFailedRequestsModel(t *testing.T) {
 			promise.Lanes = []history.Lane{history.LaneControl, history.LaneReused}
 		}
 		run := base
-		run.Header.Plan = &history.Plan{}
+		run.Header.Plan = &history.Plan{Aside: true} // no row names a pod
 		for _, lane := range m.lanes {
 			run.Header.Plan.Lanes = append(run.Header.Plan.Lanes, history.LanePlan{Lane: lane, RatePerSecond: modelRate})
 		}

@@ -17,7 +17,8 @@ import (
 // is gone are invisible to watches, so they come from what a fault's witness counted.
 //
 // Only the effects of a fault count: on the pods and nodes that it names, from its application to the start of its revert. A replica
-// that the harness itself adds in the meantime, and what a revert changes, are no disruptions.
+// that the harness itself adds in the meantime, and what a revert changes, are no disruptions. Pods count that a recorded workload owns, and
+// those of others that a Service offered: those of a Job meet no client.
 type Disruptions struct {
 	Terminations, Losses int // of pods, of nodes
 	restarts             int
@@ -35,26 +36,14 @@ func (f *Run) Disruptions() (n Disruptions) {
 		return n
 	}
 	workloads := f.Workloads()
-	for _, end := range f.Timeline().Terminations(0, Never) {
-		if owned(workloads, end.Last()) && f.took(end.Name, end.Node, end.EndBegan()) {
+	for _, pod := range f.Timeline().Pods {
+		if !serves(workloads, pod) {
+			continue
+		}
+		if began := pod.EndBegan(); began != timeline.Never && f.took(pod.Name, pod.Node, began) {
 			n.Terminations++
 		}
-	}
-	restarts, cpu := make(map[string]int), make(map[string]string) // by UID
-	for _, e := range f.Record.Events {
-		p := e.Pod
-		if p == nil || p.Ended() || !owned(workloads, p) {
-			continue // a kubelet that restarts adds one restart to a pod that it has evicted
-		}
-		hit := f.took(p.Name, p.Node, e.T)
-		if more := p.Restarts - restarts[p.UID]; more > 0 && hit {
-			n.restarts += more
-		}
-		restarts[p.UID] = p.Restarts
-		if had := cpu[p.UID]; had != "" && p.CPU != "" && p.CPU != had && hit {
-			n.resizes++
-		}
-		cpu[p.UID] = cmp.Or(p.CPU, cpu[p.UID]) // a container that restarts reports no CPU for a moment
+		f.changes(pod, &n)
 	}
 	for _, loss := range f.Timeline().NodeLosses(0, Never) {
 		if f.tookNode(loss.Name, loss.At) {
@@ -75,6 +64,30 @@ func (f *Run) Disruptions() (n Disruptions) {
 		}
 	}
 	return n
+}
+
+// changes counts the restarts and the resizes of a pod.
+func (f *Run) changes(pod *timeline.Pod, n *Disruptions) {
+	restarts, cpu := 0, ""
+	for _, report := range pod.Reports {
+		p := report.Value
+		if p.Ended() {
+			continue // a kubelet that restarts adds one restart to a pod that it has evicted
+		}
+		hit := f.took(p.Name, p.Node, report.At)
+		if more := p.Restarts - restarts; more > 0 && hit {
+			n.restarts += more
+		}
+		if cpu != "" && p.CPU != "" && p.CPU != cpu && hit {
+			n.resizes++
+		}
+		restarts, cpu = p.Restarts, cmp.Or(p.CPU, cpu) // a container that restarts reports no CPU for a moment
+	}
+}
+
+// serves says whether clients may meet a pod: one of the workloads owns it, or a Service offered it.
+func serves(workloads []history.Workload, pod *timeline.Pod) bool {
+	return owned(workloads, pod.Last()) || owned(workloads, pod.Reports[0].Value) || pod.Offered.OK
 }
 
 // atWork says whether a moment in phase Disturbed lies between the application of a fault and the start of its revert.
@@ -135,7 +148,7 @@ func (f *Run) additions(workloads []history.Workload) (n int) {
 	}
 	for i, fault := range f.Faults {
 		if came[i] == 0 || slices.ContainsFunc(f.Timeline().Terminations(fault.Injecting.At, fault.Seen.At), func(end *timeline.Pod) bool {
-			return owned(workloads, end.Last())
+			return serves(workloads, end)
 		}) {
 			continue
 		}

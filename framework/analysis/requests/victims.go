@@ -21,11 +21,13 @@ const victimWindow = 3 * time.Second
 // fault names, and the pods on the nodes that it names. A fault of the control plane or of kube-proxy, and a fault that only adds
 // pods, has no victims.
 type victims struct {
-	all    []*victim
-	byName map[string]*answering // all pods of the watches
-	fronts map[history.Lane]*history.Front
-	own    map[history.Lane]string // the Service that the lane's URL names; no entry: it is not known
-	clock  history.Offset          // how far the times of requests may be off
+	all     []*victim
+	byName  map[string]*answering // all pods of the watches
+	fronts  map[history.Lane]*history.Front
+	own     map[history.Lane]string // the Service that the lane's URL names; no entry: it is not known
+	named   laneCounts              // good answers that name a pod of the record
+	mayMiss bool                    // no lane has to meet them: none is meant to, or what met them is judged by the episodes of a recording
+	clock   history.Offset          // how far the times of requests may be off
 }
 
 // answering is a pod by the name that requests have.
@@ -43,8 +45,8 @@ type victim struct {
 	idle  bool           // it was not ready, so clients were not sent to it
 	// Within victimWindow: requests that the pod answered, and requests that were sent, to whichever pod.
 	answers, sent laneCounts
-	// services are those of which it was a ready endpoint, and through counts the good answers, within victimWindow, that came through a
-	// front of such a Service: which of its pods gave them is not known.
+	// services are those of which it was a ready endpoint. Of a workload's pod they are read only where a lane names a Service or passes a front.
+	// through counts the good answers, within victimWindow, that came through a front of such a Service: which of its pods gave them is not known.
 	services []string
 	through  laneCounts
 }
@@ -64,6 +66,7 @@ func JustBefore(sent, at history.Offset, window time.Duration) bool {
 
 func newVictims(f *evidence.Run) *victims {
 	s := &victims{byName: make(map[string]*answering), fronts: f.Record.Fronts(), own: f.Record.Services(), clock: f.ClockError()}
+	s.mayMiss = f.Record.Header.Recorded != nil || f.Record.Header.Plan != nil && f.Record.Header.Plan.Aside
 	workloads := f.Workloads()
 	for _, e := range f.Record.Events {
 		if e.Pod == nil || s.byName[e.Pod.Name] != nil {
@@ -105,7 +108,7 @@ func (s *victims) find(f *evidence.Run, i int) {
 	slices.Sort(names)
 	for _, name := range slices.Compact(names) {
 		known := s.byName[name]
-		if known == nil || len(known.workloads) == 0 {
+		if known == nil {
 			continue
 		}
 		t := &victim{fault: i, pod: name, at: fault.Injecting.At}
@@ -113,7 +116,7 @@ func (s *victims) find(f *evidence.Run, i int) {
 			t.at = at
 		}
 		t.idle = idle(f, name, t.at-1)
-		if len(s.fronts)+len(s.own) > 0 || f.Record.Header.Recorded != nil {
+		if len(s.fronts)+len(s.own) > 0 || len(known.workloads) == 0 || f.Record.Header.Recorded != nil {
 			t.services = servicesOf(f, name, t.at-1)
 		}
 		known.taken = append(known.taken, t)
@@ -155,6 +158,7 @@ func (s *victims) take(r *history.Request) {
 		return
 	}
 	known.answered = true
+	s.named.count(r.Lane)
 	for _, t := range known.taken {
 		if JustBefore(r.Sent+s.clock, t.at, victimWindow) {
 			t.answers.count(r.Lane)
@@ -181,10 +185,13 @@ func (c laneCounts) of(lane history.Lane) uint64 {
 	return 0
 }
 
-// offered are the victims of a fault that clients of a lane could be sent to: those that were ready and belong to a workload with a pod
-// that answered under load. Pods of holdfast's own gateway never answer in their own name, and pods behind another front never do: they are
-// offered if they were endpoints of its Services. Then the front is returned. Those that were endpoints of other Services than the lane's own are
-// not offered to its clients: they may be what its pods need.
+// offered are the victims of a fault that clients of a lane could be sent to: those that were ready, and that were endpoints of the lane's own
+// Service, answered under load, or belong to a workload with a pod that did. Pods of holdfast's own gateway never answer in their own name, as
+// simulated pods do not, and pods behind another front never do: they are offered if they were endpoints of its Services. Then the front is
+// returned. Those that were endpoints of other Services than the lane's own are not offered to its clients: they may be what its pods need.
+//
+// Where no answer names a pod, as without the headers or the connection tracking that tell it, nothing is known of what a lane met: every victim
+// that may have served is offered.
 func (s *victims) offered(fault int, lane history.Lane) (list []*victim, front *history.Front) {
 	answering := make(map[int]bool) // workloads with a pod that answered
 	for _, known := range s.byName {
@@ -197,8 +204,13 @@ func (s *victims) offered(fault int, lane history.Lane) (list []*victim, front *
 		case t.fault != fault || t.idle:
 		case t.behind(s.fronts[lane]):
 			list, front = append(list, t), s.fronts[lane]
-		case s.own[lane] != "" && len(t.services) > 0 && !slices.Contains(t.services, s.own[lane]):
-		case slices.ContainsFunc(s.byName[t.pod].workloads, func(w int) bool { return answering[w] }):
+		case s.own[lane] != "" && len(t.services) > 0:
+			if slices.Contains(t.services, s.own[lane]) {
+				list = append(list, t)
+			}
+		case s.byName[t.pod].answered, slices.ContainsFunc(s.byName[t.pod].workloads, func(w int) bool { return answering[w] }):
+			list = append(list, t)
+		case s.fronts[lane] == nil && !s.mayMiss && s.named.of(lane) == 0 && len(s.byName[t.pod].workloads)+len(t.services) > 0:
 			list = append(list, t)
 		}
 	}
@@ -215,6 +227,19 @@ type flow struct {
 	front    *history.Front
 	answered int    // number of victims that answered
 	sent     uint64 // the most requests that were sent before any of them was taken, to whichever pod
+}
+
+// names are those of the victims, or of the first, and how many more there are.
+func (f *flow) names() []string {
+	const most = 2
+	var names []string
+	for _, v := range f.victims[:min(most, len(f.victims))] {
+		names = append(names, v.pod)
+	}
+	if more := len(f.victims) - most; more > 0 {
+		names = append(names, fmt.Sprintf("%d others", more))
+	}
+	return names
 }
 
 // flows lists, for each fault with victims and each lane, what the victims answered just before.
@@ -261,7 +286,12 @@ func (t *Stats) reached(lanes []history.Lane, which func(flow) bool) (d verdict.
 			d.Add("no request got a good answer through %s on %s in the %s before %s", one.front.Name, one.lane, victimWindow, one.fault.Name)
 			continue
 		}
-		if n := len(one.victims); n > 1 {
+		n := len(one.victims)
+		if t.victims.named.of(one.lane) == 0 {
+			d.Add("no answer on %s names a recorded pod: nothing shows that requests came to %s, which %s took", one.lane, prose.List(one.names()), one.fault.Name)
+			continue
+		}
+		if n > 1 {
 			d.Add("none of the %d pods that %s took answered a request on %s in the %s before the fault", n, one.fault.Name, one.lane, victimWindow)
 			continue
 		}
