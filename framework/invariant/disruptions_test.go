@@ -1,6 +1,8 @@
 package invariant_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
@@ -74,4 +76,57 @@ func notReady(name string) history.Node {
 	node := ht.ReadyNode(name, ht.ZoneOf(name))
 	node.Ready = "Unknown"
 	return node
+}
+
+// crashed has containers of the backend restarted: reported at 20 s, of pods that are ready again two seconds later.
+func crashed(b *ht.Builder, pods ...int) *ht.Builder {
+	b.DropEvents(func(e history.Event) bool {
+		return e.T > ht.SteadyAt && (e.Pod != nil || e.Node != nil || e.Workload != nil || e.Slice != nil || e.Budget != nil)
+	})
+	for _, i := range pods {
+		p := ht.ReadyPod(fmt.Sprintf("backend-%d", i), fmt.Sprintf("w%d", i), history.Modified)
+		p.Restarts, p.Ready = 1, false
+		b.Pod(20*second, p)
+		p.Ready = true
+		b.Pod(22*second, p)
+	}
+	return b
+}
+
+// TestARecordingShowsWhatHappenedToAnyPodThatServes: restarts of containers, and ends of pods that no recorded workload owns, disturb a recording
+// and are what its promises are judged by.
+func TestARecordingShowsWhatHappenedToAnyPodThatServes(t *testing.T) {
+	killed := func(b *ht.Builder) *ht.Builder { // the kubelet says when it kills a container that its liveness probe has given up
+		return b.Event(history.Event{T: 15 * second, KubeNote: &history.KubeNote{Namespace: ht.Namespace, Kind: "Pod", Name: "backend-3", Reason: "Killing"}})
+	}
+	daemons := func(b *ht.Builder) *ht.Builder {
+		return noWorkload(b).EditEvents(func(e *history.Event) {
+			if e.Pod != nil {
+				e.Pod.Owner = history.OwnerOf("DaemonSet", "edge")
+			}
+		})
+	}
+	job := noWorkload(recordedDrain()).DropEvents(func(e history.Event) bool { return e.Slice != nil })
+	for name, test := range map[string]struct {
+		b             *ht.Builder
+		kind          string
+		restarts, end float64
+		never         string
+	}{
+		"one container restarts":               {crashed(recordedDrain(), 3), "FailuresEndWithin", 1, 0, "nothing was disrupted"},
+		"one that was killed long before":      {killed(crashed(recordedDrain(), 3)), "FailuresEndWithin", 1, 0, "nothing was disrupted"},
+		"two at the same moment":               {crashed(recordedDrain(), 2, 3), "FailuresEndWithin", 2, 0, "nothing was disrupted"},
+		"a container that no workload owns":    {noWorkload(crashed(recordedDrain(), 3)), "FailuresEndWithin", 1, 0, "nothing was disrupted"},
+		"pods of a DaemonSet are drained":      {daemons(recordedDrain()), "NoFailedRequests", 0, 1, "nothing was disrupted"},
+		"pods of a custom kind, and no owner":  {noWorkload(recordedDrain()), "NoFailedRequests", 0, 1, "nothing was disrupted"},
+		"pods that no Service offers are none": {job, "NoFailedRequests", 0, 0, "no request failed"},
+	} {
+		v := kindsOf(test.b)[test.kind]
+		if strings.Contains(v.Seen, test.never) || v.Numbers["podRestarts"] != test.restarts || v.Numbers["podTerminations"] != test.end {
+			t.Errorf("%s: %s: %s\n%v", name, v.Outcome, v.Seen, v.Numbers)
+		}
+		if held := test.restarts+test.end > 0; held != (v.Outcome == verdict.Held) {
+			t.Errorf("%s: %s: %s", name, v.Outcome, v.Seen)
+		}
+	}
 }

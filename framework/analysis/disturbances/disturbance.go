@@ -78,7 +78,7 @@ type Disturbance struct {
 // Pod is a pod that was ended, whose container was restarted, or whose node was lost.
 type Pod struct {
 	Namespace, Name, UID, Node string
-	At                         history.Offset // when its end began, its container was restarted, or its node was reported as lost
+	At                         history.Offset // when its end began, or the restart of its container or the loss of its node was reported
 	Restarted                  bool
 	Stayed                     bool // its node was lost, and the pod did not end
 }

@@ -20,9 +20,10 @@ type departure struct {
 	used     bool        // a disturbance has it
 }
 
-// restart is the restart of a container in a pod that had been ready.
+// restart is the restart of a container in a pod that had been ready. Its moment is that of the report; the container ended before.
 type restart struct {
 	Pod
+	ended    history.Offset // at the earliest
 	workload history.Key
 	used     bool
 }
@@ -159,8 +160,8 @@ func (x *facts) lived(p *timeline.Pod, why *spread.SkewLedger) {
 			continue
 		}
 		x.restarts = append(x.restarts, &restart{
-			Pod:      Pod{Namespace: p.Namespace, Name: p.Name, UID: p.UID, Node: p.Node, At: d.From, Restarted: true},
-			workload: key,
+			Pod:   Pod{Namespace: p.Namespace, Name: p.Name, UID: p.UID, Node: p.Node, At: d.Told, Restarted: true},
+			ended: d.From, workload: key,
 		})
 	}
 }
@@ -213,10 +214,10 @@ func (x *facts) leftFrom(node string, from, to history.Offset, like func(*depart
 	return list
 }
 
-// restartedOn are the restarts on a node within a time that no disturbance has yet.
+// restartedOn are the restarts on a node of containers that ended within a time, which no disturbance has yet.
 func (x *facts) restartedOn(node string, from, to history.Offset) (list []*restart) {
 	for _, r := range x.restarts {
-		if !r.used && r.Node == node && r.At >= from && r.At <= to {
+		if !r.used && r.Node == node && r.ended >= from && r.ended <= to {
 			list = append(list, r)
 		}
 	}

@@ -165,7 +165,7 @@ func TestOf(t *testing.T) {
 			pod(b, 50*s, "a-2", "w2", func(p *history.Pod) { p.Restarts, p.Ready = 1, false })
 			node(b, 51*s, "w2", nil)
 			pod(b, 55*s, "a-2", "w2", func(p *history.Pod) { p.Restarts = 1 })
-		}, []string{"node-lost 28s-51s: node w2 was lost: not Ready (False) at 30s, 1 recorded pod on it, 1 container restarted until 47s, Ready again at 51s"}},
+		}, []string{"node-lost 28s-51s: node w2 was lost: not Ready (False) at 30s, 1 recorded pod on it, 1 container restarted until 50s, Ready again at 51s"}},
 		"a node that is added": {func(b *ht.Builder) {
 			node(b, 30*s, "w9", func(n *history.Node) { n.Change, n.Ready = history.Added, "False" })
 			node(b, 31*s, "w9", nil)
@@ -247,7 +247,7 @@ func TestOf(t *testing.T) {
 			pod(b, 2*s, "a-1", "w1", nil)
 			pod(b, 20*s, "a-1", "w1", func(p *history.Pod) { p.Restarts, p.Ready = 1, false })
 			pod(b, 22*s, "a-1", "w1", func(p *history.Pod) { p.Restarts = 1 })
-		}, []string{"restart 14s-17s: 1 container of shop/a was restarted at 17s"}},
+		}, []string{"restart 17s-20s: 1 container of shop/a was restarted at 20s"}},
 		"a pod that never starts": {func(b *ht.Builder) {
 			pod(b, 12*s, "a-4", "w1", func(p *history.Pod) { p.Change, p.Ready = history.Added, false })
 			pod(b, 20*s, "a-4", "w1", func(p *history.Pod) { p.Restarts, p.Ready = 1, false })

@@ -99,9 +99,10 @@ func (x *facts) ofContainers() (list []Disturbance) {
 			if len(now) == 0 {
 				return
 			}
+			began := slices.MinFunc(now, func(a, b *restart) int { return cmp.Compare(a.ended, b.ended) }).ended
 			pods := use(nil, now)
 			d := Disturbance{
-				Kind: Restart, Name: "the restart of containers" + whose(key), Pods: pods, From: Restart.since(first(pods)), Seen: last(pods) + 1, Over: last(pods) + 1, Told: last(pods),
+				Kind: Restart, Name: "the restart of containers" + whose(key), Pods: pods, From: max(0, began), Seen: last(pods) + 1, Over: last(pods) + 1, Told: last(pods),
 				Words: fmt.Sprintf("%s%s %s restarted %s", prose.Count(len(pods), "container"), whose(key), were(len(pods)), span(pods)),
 			}
 			if key != (history.Key{}) {

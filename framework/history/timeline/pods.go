@@ -55,8 +55,9 @@ type Pod struct {
 	Offered history.Moment
 }
 
-// Downtime is a time in which a container was restarted, both ends included.
-type Downtime struct{ From, To history.Offset }
+// Downtime is a time in which a container was restarted, both ends included. From is the earliest moment at which it may have ended, and Told
+// when the restart was reported.
+type Downtime struct{ From, Told, To history.Offset }
 
 // Last is the last report of the pod.
 func (p *Pod) Last() *history.Pod { return p.Reports[len(p.Reports)-1].Value }
@@ -156,7 +157,7 @@ func (p *Pod) restarted(at history.Offset) {
 	if k := len(p.kills); k > 0 && (n == 0 || p.kills[k-1] >= p.Downtimes[n-1].To) {
 		from = p.kills[k-1]
 	}
-	p.Downtimes = append(p.Downtimes, Downtime{from, Never})
+	p.Downtimes = append(p.Downtimes, Downtime{from, at, Never})
 }
 
 // note adds a Kubernetes Event about the pod.

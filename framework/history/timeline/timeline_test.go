@@ -164,7 +164,7 @@ func TestDowntimes(t *testing.T) {
 	b.Pod(12*s, pod("p1", history.Modified, restarted(4, true)))
 	kill(b, 20*s)
 	b.Pod(21*s, pod("p1", history.Modified, restarted(5, false)))
-	want := []timeline.Downtime{{From: 7 * s, To: 12 * s}, {From: 20 * s, To: timeline.Never}}
+	want := []timeline.Downtime{{From: 7 * s, Told: 10 * s, To: 12 * s}, {From: 20 * s, Told: 21 * s, To: timeline.Never}}
 	same(t, want, of(b).Pods[0].Downtimes)
 }
 
