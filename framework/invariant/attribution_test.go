@@ -129,6 +129,25 @@ func TestCausesOfFailures(t *testing.T) {
 			astray(pods(ht.Healthy(), history.Lifecycle{Readiness: true}), at+100*ms, at+400*ms, history.Refused),
 			map[string]float64{"late-endpoint": 60},
 		},
+		"a bad answer when the pod that ended is gone": {
+			astray(ht.Healthy(), 26*second, 26300*ms, history.BadStatus), map[string]float64{"unknown": 60},
+		},
+		"a wrong body while the last proxies may send it requests": {
+			astray(pods(ht.Healthy(), history.Lifecycle{Readiness: true}), 22100*ms, 22400*ms, history.WrongBody), map[string]float64{"unknown": 60},
+		},
+		"a bad answer when a pod was told to end": {
+			astray(pods(ht.Healthy(), history.Lifecycle{Readiness: true}), at+100*ms, at+400*ms, history.BadStatus), map[string]float64{"bad-answer-while-ending": 60},
+		},
+		"half an answer when a pod was told to end": {
+			astray(pods(ht.Healthy(), history.Lifecycle{Readiness: true}), at+100*ms, at+400*ms, history.Truncated), map[string]float64{"cut-at-sigterm": 60},
+		},
+		"a bad answer when every pod has gone": {
+			silence(evictAll(20*second, deleting), 20*second, never).Load(history.LaneFresh, 200, 24*second, 24300*ms).EditRequests(func(r *history.Request) {
+				if r.Due >= 24*second {
+					r.Outcome, r.Status, r.Pod, r.Node, r.Addr = history.BadStatus, 503, "", "", "10.96.0.1:80"
+				}
+			}), map[string]float64{"unknown": 60},
+		},
 		"the same in an old record, which says nothing of preStop": {
 			astray(ht.Healthy(), at+100*ms, at+400*ms, history.Refused), map[string]float64{"late-endpoint": 60},
 		},

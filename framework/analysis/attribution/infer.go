@@ -231,7 +231,7 @@ func (l *PodTimeline) cutBy(at history.Offset) Cause {
 	return CauseCutAtEnd
 }
 
-// unknownPod attributes failures on new connections, which may have gone to any endpoint.
+// unknownPod attributes failures of a pod that is not known, as on new connections, which may have gone to any endpoint.
 func (s *Timelines) unknownPod(kind FailureGroup, at history.Offset) Attribution {
 	services := s.servicesOf(kind.Lane)
 	if found, ok := s.withdrew(services, at); ok {
@@ -241,7 +241,7 @@ func (s *Timelines) unknownPod(kind FailureGroup, at history.Offset) Attribution
 		lag        time.Duration
 		suspectAll bool
 	}{{ProxyLag, false}, {ProxyLagAtMost, false}, {ProxyLag, true}} {
-		if found, ok := s.choose(kind, at, s.look(services, at, try.lag, try.suspectAll)); ok {
+		if found, ok := s.choose(kind, at, s.heard(kind, at, s.look(services, at, try.lag, try.suspectAll))); ok {
 			return found
 		}
 	}

@@ -176,6 +176,32 @@ func (s *Timelines) canRefuse(t trouble, at history.Offset) bool {
 	return !t.pod.Ended.OK || at < t.pod.Ended.At+evidence.WatchSkew
 }
 
+// heard leaves those pods of a look that can have answered, if a failed request has an answer: bad, or cut off. Pods that have ended, do not listen
+// yet, or are on a lost node give none. One that was told to end was still there: that is then not why it fails, but how it answers.
+func (s *Timelines) heard(kind FailureGroup, at history.Offset, a around) around {
+	if kind.Outcome == history.Stall || !answeredWrongly(kind.Outcome) {
+		return a
+	}
+	var able []trouble
+	for _, t := range a.troubled {
+		finer := s.finer(t.cause, t.pod, a.services, at)
+		switch {
+		case t.phase == PhaseGone, t.cause == CauseNodeLost && !s.dying(t.pod.Node, at):
+			continue
+		case finer == CauseForeignPod, finer == CauseOfferedUnready: // which answer in their own way
+		case t.cause == CauseReadyTooEarly:
+			continue
+		case t.ending() && kind.Outcome == history.Truncated:
+			t.cause = t.pod.cutBy(at)
+		case t.ending():
+			t.cause = s.wrongAnswer(t.pod, true, at)
+		}
+		able = append(able, t)
+	}
+	a.troubled, a.fine = able, max(a.fine, 1) // whatever answered was there
+	return a
+}
+
 // dying reports whether a fault was taking the node away at the moment: the fault's witness had not seen the node lost yet.
 func (s *Timelines) dying(node string, at history.Offset) bool {
 	return slices.ContainsFunc(s.facts.Faults, func(f stages.FaultLife) bool {
