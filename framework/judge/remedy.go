@@ -30,32 +30,65 @@ type cure struct {
 	cause  attribution.Cause
 	rules  []string // of the audit, the first that has a finding with a fix
 	advice string   // where no rule has one; empty: another cure of the cause has it
+	on     lines    // the failures that it takes away
+}
+
+// lines are the connections of requests that failed for a cause. A preStop sleep ends before the server is told to end, and new connections no longer
+// come to it by then. On kept ones its clients go on asking.
+type lines int
+
+const (
+	onAll lines = iota
+	onNew
+	onKept
+)
+
+// failed is how many requests failed for the cause, of those that the cure is for.
+func (c cure) failed(v verdict.Verdict) float64 {
+	kept := v.Numbers[attribution.KeptNumber+string(c.cause)]
+	switch c.on {
+	case onNew:
+		return v.Numbers[attribution.CauseNumber+string(c.cause)] - kept
+	case onKept:
+		return kept
+	}
+	return v.Numbers[attribution.CauseNumber+string(c.cause)]
 }
 
 // cures are in the order in which they should be tried: what loses most requests in practice first.
 var cures = []cure{
-	{attribution.CauseLateEndpoint, []string{"no-prestop"}, "let the server serve for some seconds after SIGTERM, or give its container a preStop sleep"},
-	{attribution.CauseFrontEndedFirst, []string{"no-prestop"}, "give the container in front a preStop sleep that lasts as long as the application's"},
-	{attribution.CauseLateWithdrawal, []string{"no-prestop"}, "let the server serve for some seconds after SIGTERM, or give its container a preStop sleep"},
-	{attribution.CauseOfferedUnready, []string{"offers-unready-pods"}, "let clients use a Service without publishNotReadyAddresses"},
-	{attribution.CauseForeignPod, nil, "let the Service select a label that only the pods of its own workload have"},
-	{attribution.CauseReadyTooEarly, []string{"no-readiness-probe"}, "give the container a readiness probe that succeeds only when it serves"},
-	{attribution.CauseCutAtSIGTERM, []string{"no-prestop"}, "let the server finish its requests at SIGTERM, or end it by a preStop hook with the signal at which it does"},
-	{attribution.CauseCutAtEnd, []string{"no-prestop"}, "let the server ask its clients to leave (Connection: close, or GOAWAY) before it ends, within its grace period"},
-	{attribution.CauseCutWhileEnding, []string{"no-prestop"}, "let the server finish its requests and ask its clients to leave before it ends"},
-	{attribution.CauseAppEndedFirst, []string{"no-prestop"}, "let the container in front close its connections while its preStop hook runs, or let the application serve until it has"},
-	{attribution.CauseBadAnswerEnding, []string{"no-prestop"}, "let the server go on answering well until it ends, or give its container a preStop sleep"},
-	{attribution.CauseKilled, []string{"short-grace-period"}, "make terminationGracePeriodSeconds longer than the preStop hook and the longest request together"},
-	{attribution.CauseCutAtSIGTERM, []string{"short-grace-period"}, ""}, // what SIGKILL cuts two seconds after SIGTERM
-	{attribution.CauseCutAtEnd, []string{"short-grace-period"}, ""},
-	{attribution.CauseCutWhileEnding, []string{"short-grace-period"}, ""},
-	{attribution.CauseOutageUnready, nil, "let the readiness probe ask only what belongs to its own pod, not what all pods share"},
-	{attribution.CauseOutageUnready, []string{"single-replica"}, "or run a second replica of what it asks"},
-	{attribution.CauseOutageUnended, nil, "find out why the pods that are left do not answer: their logs and events are with the record"},
-	{attribution.CauseOutageEviction, []string{"no-budget", "single-replica"}, "run at least two replicas, with a disruption budget"},
-	{attribution.CauseOutageDeletion, []string{"single-replica"}, "run at least two replicas, and let a rollout start new pods before it ends old ones (maxUnavailable 0)"},
-	{attribution.CauseOutageNodeLost, []string{"one-node", "one-zone", "single-replica"}, "spread the replicas over nodes and zones"},
+	{cause: attribution.CauseLateEndpoint, rules: []string{"no-prestop"}, advice: "let the server serve for some seconds after SIGTERM, or give its container a preStop sleep"},
+	{cause: attribution.CauseFrontEndedFirst, rules: []string{"no-prestop"}, advice: "give the container in front a preStop sleep that lasts as long as the application's"},
+	{cause: attribution.CauseLateWithdrawal, rules: []string{"no-prestop"}, advice: "let the server serve for some seconds after SIGTERM, or give its container a preStop sleep"},
+	{cause: attribution.CauseOfferedUnready, rules: []string{"offers-unready-pods"}, advice: "let clients use a Service without publishNotReadyAddresses"},
+	{cause: attribution.CauseForeignPod, advice: "let the Service select a label that only the pods of its own workload have"},
+	{cause: attribution.CauseReadyTooEarly, rules: []string{"no-readiness-probe"}, advice: "give the container a readiness probe that succeeds only when it serves"},
+	{attribution.CauseCutAtSIGTERM, []string{"no-prestop"}, finishes, onNew},
+	{attribution.CauseCutAtSIGTERM, nil, finishes, onKept},
+	{attribution.CauseCutAtEnd, []string{"no-prestop"}, asksToLeave, onNew},
+	{attribution.CauseCutAtEnd, nil, asksToLeave, onKept},
+	{attribution.CauseCutWhileEnding, []string{"no-prestop"}, "let the server finish its requests and ask its clients to leave before it ends", onNew},
+	{attribution.CauseCutWhileEnding, nil, "let the server finish its requests and ask its clients to leave before it ends", onKept},
+	{cause: attribution.CauseAppEndedFirst, rules: []string{"no-prestop"}, advice: "let the container in front close its connections while its preStop hook runs, or let the application serve until it has"},
+	{attribution.CauseBadAnswerEnding, []string{"no-prestop"}, "let the server go on answering well until it ends, or give its container a preStop sleep", onNew},
+	{attribution.CauseBadAnswerEnding, nil, "let the server go on answering well until it ends", onKept},
+	{cause: attribution.CauseKilled, rules: []string{"short-grace-period"}, advice: "make terminationGracePeriodSeconds longer than the preStop hook and the longest request together"},
+	{cause: attribution.CauseCutAtSIGTERM, rules: []string{"short-grace-period"}}, // what SIGKILL cuts two seconds after SIGTERM
+	{cause: attribution.CauseCutAtEnd, rules: []string{"short-grace-period"}},
+	{cause: attribution.CauseCutWhileEnding, rules: []string{"short-grace-period"}},
+	{cause: attribution.CauseOutageUnready, advice: "let the readiness probe ask only what belongs to its own pod, not what all pods share"},
+	{cause: attribution.CauseOutageUnready, rules: []string{"single-replica"}, advice: "or run a second replica of what it asks"},
+	{cause: attribution.CauseOutageUnended, advice: "find out why the pods that are left do not answer: their logs and events are with the record"},
+	{cause: attribution.CauseOutageEviction, rules: []string{"no-budget", "single-replica"}, advice: "run at least two replicas, with a disruption budget"},
+	{cause: attribution.CauseOutageDeletion, rules: []string{"single-replica"}, advice: "run at least two replicas, and let a rollout start new pods before it ends old ones (maxUnavailable 0)"},
+	{cause: attribution.CauseOutageNodeLost, rules: []string{"one-node", "one-zone", "single-replica"}, advice: "spread the replicas over nodes and zones"},
 }
+
+// The two practices without which kept connections lose requests.
+const (
+	finishes    = "let the server finish its requests at SIGTERM, or end it by a preStop hook with the signal at which it does"
+	asksToLeave = "let the server ask its clients to leave (Connection: close, or GOAWAY) before it ends, within its grace period"
+)
 
 // drainCure is for a drain that left pods on its node.
 var drainCure = cure{rules: []string{"budget-blocks-drains", "single-replica"}, advice: "a disruption budget must allow at least one disruption while all pods are healthy"}
@@ -79,7 +112,7 @@ func Remedies(run history.Run, verdicts []verdict.Verdict) (list []Remedy) {
 		if r.Rule == "" && c.advice == "" {
 			return
 		}
-		if !slices.ContainsFunc(list, func(other Remedy) bool { return other.Rule != "" && other.Rule == r.Rule }) {
+		if !slices.ContainsFunc(list, func(other Remedy) bool { return other.Rule == r.Rule && (r.Rule != "" || other.Why == r.Why) }) {
 			list = append(list, r)
 		}
 	}
@@ -88,7 +121,7 @@ func Remedies(run history.Run, verdicts []verdict.Verdict) (list []Remedy) {
 			continue
 		}
 		for _, c := range cures {
-			if v.Numbers[attribution.CauseNumber+string(c.cause)] > 0 {
+			if c.failed(v) > 0 {
 				add(c, c.why())
 			}
 		}

@@ -46,6 +46,21 @@ func TestRemediesTakeAwayTheCauseThatWasSeen(t *testing.T) {
 		"a cause that two rules take away": {
 			[]history.Finding{sleep, grace}, broken(requests, map[string]float64{"cause.cut-at-sigterm": 2}), []string{"no-prestop: ", "short-grace-period: "},
 		},
+		"what is cut on kept connections": {
+			[]history.Finding{sleep}, broken(requests, map[string]float64{"cause.cut-at-sigterm": 2, "causeOnKept.cut-at-sigterm": 2}), []string{"SIGTERM: let the server finish its requests at SIGTERM"},
+		},
+		"what is cut at the end on kept connections": {
+			[]history.Finding{sleep, grace}, broken(requests, map[string]float64{"cause.cut-at-end": 3, "causeOnKept.cut-at-end": 3}), []string{"end: let the server ask its clients to leave", "short-grace-period: "},
+		},
+		"bad answers on kept connections": {
+			[]history.Finding{sleep}, broken(requests, map[string]float64{"cause.bad-answer-while-ending": 3, "causeOnKept.bad-answer-while-ending": 3}), []string{"told to end: let the server go on answering well until it ends"},
+		},
+		"what is cut on both kinds of connections": {
+			[]history.Finding{sleep}, broken(requests, map[string]float64{"cause.cut-at-sigterm": 5, "causeOnKept.cut-at-sigterm": 2}), []string{"no-prestop: ", "SIGTERM: let the server finish its requests at SIGTERM"},
+		},
+		"the same advice once": {
+			[]history.Finding{{Rule: "no-prestop"}}, broken(requests, map[string]float64{"cause.cut-at-sigterm": 5, "causeOnKept.cut-at-sigterm": 2}), []string{"SIGTERM: let the server finish its requests at SIGTERM"},
+		},
 		"a server that was killed":       {[]history.Finding{sleep, grace}, broken(requests, map[string]float64{"cause.killed": 2}), []string{"short-grace-period: "}},
 		"a pod that only has the labels": {[]history.Finding{sleep}, broken(requests, map[string]float64{"cause.foreign-pod": 2}), []string{"let the Service select a label that only"}},
 		"no hook is too long":            {[]history.Finding{sleep}, broken(requests, map[string]float64{"cause.cut-at-end": 2}), []string{"no-prestop: "}},

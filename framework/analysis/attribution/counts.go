@@ -23,7 +23,7 @@ type Attributed struct {
 // causeCount is how many failures had a cause, how well that is known, and to which pods and nodes they were sent.
 type causeCount struct {
 	cause       Cause
-	n           uint64
+	n, kept     uint64 // kept: on connections that were open before
 	first, last history.Offset
 	known       map[Confidence]uint64
 	phases      map[PodPhase]uint64
@@ -38,8 +38,11 @@ func (s *FailureGroups) Attributed() *Attributed {
 		return s.found
 	}
 	s.found = &Attributed{causes: make(map[Cause]*causeCount)}
-	s.Each(func(_ FailureGroup, at history.Offset, like SimilarFailures, a Attribution) {
+	s.Each(func(kind FailureGroup, at history.Offset, like SimilarFailures, a Attribution) {
 		s.found.add(at, like.N, a)
+		if kind.kept {
+			s.found.causes[a.Cause].kept += like.N
+		}
 	})
 	return s.found
 }
@@ -96,13 +99,19 @@ func (f *Attributed) sorted() []*causeCount {
 // CauseNumber is the prefix of the names of a verdict's numbers that count causes. See ReportedCause.
 const CauseNumber = "cause."
 
-// Numbers measures "cause.<name>", and "unattributed".
+// KeptNumber is the prefix of the names of those that count the failures of a cause on connections that were open before.
+const KeptNumber = "causeOnKept."
+
+// Numbers measures "cause.<name>", "causeOnKept.<name>" where there are any, and "unattributed".
 func (f *Attributed) Numbers(v *verdict.Verdict) {
 	if f.total == 0 {
 		return
 	}
 	for cause, c := range f.causes {
 		v.Measure(CauseNumber+string(cause), float64(c.n))
+		if c.kept > 0 {
+			v.Measure(KeptNumber+string(cause), float64(c.kept))
+		}
 	}
 	v.Measure("unattributed", float64(f.unattributed()))
 }
