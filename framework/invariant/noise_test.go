@@ -118,6 +118,20 @@ func TestNoiseIsToldFromDamage(t *testing.T) {
 				e.Node.Labels = map[string]string{"holdfast.dev/role": "simulated"}
 			}
 		}), verdict.Violated, "20 of 12000 requests failed"},
+		{"a simulated node whose object is gone, and that answers no request", lostUnasked(givenUp(history.TimeoutConnect)).EditEvents(func(e *history.Event) {
+			if e.Node != nil && e.Node.Name == "w5" {
+				e.Node.Labels = map[string]string{"holdfast.dev/role": "simulated"}
+				if e.T == 20*second {
+					e.Node.Change, e.Node.Labels = history.Deleted, nil
+				}
+			}
+		}), verdict.Violated, "20 of 12000 requests failed"},
+		{"a simulated node that is late beside a short pause, and bad answers of others", heard(lostUnasked(givenUp(history.BadStatus)), 18*second,
+			history.Noise{Of: harness, Pause: 300 * ms}).EditEvents(func(e *history.Event) {
+			if e.Node != nil && e.Node.Name == "w5" {
+				e.Node.Labels = map[string]string{"holdfast.dev/role": "simulated"}
+			}
+		}), verdict.Violated, "20 of 12000 requests failed"},
 		{"a node that was lost long after they failed", lostUnasked(astray(ht.Healthy(), 15700*ms, 15800*ms, history.Refused)), verdict.Violated, "20 of 12000 requests failed"},
 		{"a starved machine lost a node, and nobody knows who refused", heard(lostUnasked(astray(ht.Healthy(), 16500*ms, 16600*ms, history.Refused)), 16*second,
 			history.Noise{Of: harness, Pause: 3 * second}), verdict.Unknown, "no verdict: 20 of 20 failures may be the harness's own noise"},

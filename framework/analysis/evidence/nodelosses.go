@@ -73,10 +73,10 @@ const (
 
 // hadPod says whether any pod of the scenario, load workers included, was on a node when it was lost. No request led to a node without one.
 func (f *Run) hadPod(loss *timeline.NodeLoss) bool {
-	state := f.Record.StateAt(loss.At)
-	if state.Nodes[loss.Name].Labels[roleLabel] == simulated {
+	if loss.Labels[roleLabel] == simulated {
 		return false
 	}
+	state := f.Record.StateAt(loss.At)
 	for _, pod := range state.Pods {
 		if pod.Node == loss.Name && !pod.Ended() {
 			return true
