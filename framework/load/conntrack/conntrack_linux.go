@@ -28,6 +28,10 @@ const reportLimit = 100 * time.Millisecond
 // patience is how many questions in a row may wait in vain. Where the kernel reports nothing, waiting would make each connection slow.
 const patience = 10
 
+// lateness is how long after a question a report may come that is the answer to it, and how long a report waits for a question. Both are longer than
+// a connection takes to be made, and shorter than the time after which a port is used again.
+const lateness = 10 * time.Second
+
 // readBuffer holds the reports of thousands of connections, in bytes.
 const readBuffer = 4 << 20
 
@@ -39,9 +43,16 @@ type Table struct {
 	own  map[netip.Addr]bool // addresses of this namespace
 
 	mu       sync.Mutex
-	reported map[connection]netip.AddrPort // where each leads, until somebody asks
-	unknown  int                           // how many questions in a row had no answer
-	more     chan struct{}                 // closed at the next report
+	reported map[connection]report    // where each leads, until it is asked for
+	given    map[connection]time.Time // when a question was given up: its report may still come, and is not that of the next connection
+	unknown  int                      // how many questions in a row had no answer
+	more     chan struct{}            // closed at the next report
+}
+
+// report is where a connection leads, and when the kernel said so.
+type report struct {
+	server netip.AddrPort
+	at     time.Time
 }
 
 // connection is one by its ends, as this process sees them.
@@ -52,7 +63,7 @@ type connection struct {
 
 // Open follows the connection tracking of the network namespace in a file. The process needs CAP_SYS_ADMIN and CAP_NET_ADMIN there.
 func Open(namespace string) (*Table, error) {
-	t := &Table{own: map[netip.Addr]bool{}, reported: map[connection]netip.AddrPort{}, more: make(chan struct{})}
+	t := newTable()
 	addresses, err := net.InterfaceAddrs()
 	if err != nil {
 		return nil, fmt.Errorf("list the addresses of this machine: %w", err)
@@ -70,6 +81,10 @@ func Open(namespace string) (*Table, error) {
 		return nil, fmt.Errorf("follow the node's connection tracking: %w", err)
 	}
 	return t, nil
+}
+
+func newTable() *Table {
+	return &Table{own: map[netip.Addr]bool{}, reported: map[connection]report{}, given: map[connection]time.Time{}, more: make(chan struct{})}
 }
 
 // listen asks for a report of each new connection. Reports that do not fit into the buffer are lost, and do not end the listening.
@@ -109,7 +124,7 @@ func (t *Table) follow(events <-chan conntrack.Event, ended <-chan error) {
 	}
 }
 
-// note keeps where a new connection of this process leads.
+// note keeps where a new connection of this process leads. Of one whose question was given up it is too late.
 func (t *Table) note(f *conntrack.Flow) {
 	from, to, reply := f.TupleOrig.IP, f.TupleOrig.Proto, f.TupleReply
 	if to.Protocol != unix.IPPROTO_TCP || !t.own[from.SourceAddress.Unmap()] {
@@ -118,7 +133,12 @@ func (t *Table) note(f *conntrack.Flow) {
 	c := connection{to.SourcePort, netip.AddrPortFrom(from.DestinationAddress.Unmap(), to.DestinationPort)}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.reported[c] = netip.AddrPortFrom(reply.IP.SourceAddress.Unmap(), reply.Proto.SourcePort)
+	at, tooLate := t.given[c]
+	if delete(t.given, c); tooLate && time.Since(at) < lateness {
+		t.unknown = 0 // reports do come, so that it is worth waiting for them
+		return
+	}
+	t.reported[c] = report{netip.AddrPortFrom(reply.IP.SourceAddress.Unmap(), reply.Proto.SourcePort), time.Now()}
 	close(t.more)
 	t.more = make(chan struct{})
 }
@@ -132,35 +152,45 @@ func (t *Table) Close() error {
 }
 
 // Server is the address that a TCP connection from a local port to a remote address was translated to. A report is forgotten once it was
-// asked for, because a later connection may have the same port. Not ok: the kernel has reported no translation of it, as of a connection
-// that a rule of the node rejected.
+// asked for, or could have been, because a later connection may have the same port. Not ok: the kernel has reported no translation of it, as of a
+// connection that a rule of the node rejected.
 func (t *Table) Server(port uint16, remote netip.AddrPort) (netip.AddrPort, bool) {
 	limit := time.NewTimer(reportLimit)
 	defer limit.Stop()
 	c := connection{port, remote}
 	for {
-		t.mu.Lock()
-		server, known := t.reported[c]
-		delete(t.reported, c)
-		more := t.more
-		wait := t.unknown < patience
-		if known {
-			t.unknown = 0
-		}
-		t.mu.Unlock()
+		server, known, more := t.ask(c)
 		switch {
 		case known:
 			return server, server != remote
-		case !wait:
+		case more == nil:
 			return netip.AddrPort{}, false
 		}
 		select {
 		case <-more:
 		case <-limit.C:
 			t.mu.Lock()
+			defer t.mu.Unlock()
 			t.unknown++
-			t.mu.Unlock()
+			t.given[c] = time.Now()
 			return netip.AddrPort{}, false
 		}
 	}
+}
+
+// ask takes the report of a connection. Without one, more is closed at the next report; nil: the question is given up, as too many were in vain.
+func (t *Table) ask(c connection) (server netip.AddrPort, known bool, more <-chan struct{}) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r, there := t.reported[c]
+	delete(t.reported, c)
+	switch {
+	case there && time.Since(r.at) < lateness:
+		t.unknown = 0
+		return r.server, true, nil
+	case t.unknown >= patience:
+		t.given[c] = time.Now()
+		return server, false, nil
+	}
+	return server, false, t.more
 }
