@@ -19,7 +19,7 @@ func lifecycle(spec corev1.PodSpec) *history.Lifecycle {
 		l.Containers = append(l.Containers, ending(c, false))
 	}
 	for i := range spec.InitContainers {
-		if c := &spec.InitContainers[i]; c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways {
+		if c := &spec.InitContainers[i]; isSidecar(c) {
 			l.Containers = append(l.Containers, ending(c, true))
 		}
 	}
@@ -30,6 +30,18 @@ func lifecycle(spec corev1.PodSpec) *history.Lifecycle {
 		l.Grace = time.Duration(*spec.TerminationGracePeriodSeconds) * time.Second
 	}
 	return l
+}
+
+// isSidecar reports whether an init container runs as long as the pod.
+func isSidecar(c *corev1.Container) bool {
+	return c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways
+}
+
+// sidecars are the statuses of the pod's sidecars. Those of other init containers tell how the pod starts.
+func sidecars(p *corev1.Pod) []corev1.ContainerStatus {
+	return slices.DeleteFunc(slices.Clone(p.Status.InitContainerStatuses), func(s corev1.ContainerStatus) bool {
+		return !slices.ContainsFunc(p.Spec.InitContainers, func(c corev1.Container) bool { return c.Name == s.Name && isSidecar(&c) })
+	})
 }
 
 func ending(c *corev1.Container, sidecar bool) history.Container {

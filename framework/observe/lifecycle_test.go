@@ -92,3 +92,23 @@ func TestPortsOfASlice(t *testing.T) {
 	s := &discoveryv1.EndpointSlice{Ports: []discoveryv1.EndpointPort{{Port: &port}, {}}}
 	same(t, "ports", sliceEvent(s, history.Added).Slice.Ports, []int32{8080})
 }
+
+// TestRestartsOfSidecars: a sidecar runs as long as its pod, so that its restart disturbs clients as any other container's does. What prepares a pod is
+// tried again before there is anything to disturb.
+func TestRestartsOfSidecars(t *testing.T) {
+	always, onFailure := corev1.ContainerRestartPolicyAlways, corev1.ContainerRestartPolicyOnFailure
+	loop := corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}}
+	pod := &corev1.Pod{ObjectMeta: named("p"), Spec: corev1.PodSpec{
+		Containers:     []corev1.Container{{Name: "app"}},
+		InitContainers: []corev1.Container{{Name: "prepare"}, {Name: "fetch", RestartPolicy: &onFailure}, {Name: "proxy", RestartPolicy: &always}, {Name: "agent", RestartPolicy: &always}},
+	}}
+	pod.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: "prepare", RestartCount: 7}, {Name: "fetch", RestartCount: 9}, {Name: "proxy", RestartCount: 2, State: loop}, {Name: "agent", RestartCount: 1}}
+	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "app", RestartCount: 4}}
+	if got := podEvent(pod, history.Modified).Pod; got.Restarts != 7 || got.Waiting != "CrashLoopBackOff" {
+		t.Errorf("%d restarts, waiting: %q; want 7 restarts, of the application and of its two sidecars, and CrashLoopBackOff", got.Restarts, got.Waiting)
+	}
+	pod.Status.InitContainerStatuses = pod.Status.InitContainerStatuses[:2]
+	if got := podEvent(pod, history.Modified).Pod; got.Restarts != 4 {
+		t.Errorf("%d restarts; want the application's 4", got.Restarts)
+	}
+}

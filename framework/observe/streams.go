@@ -121,7 +121,7 @@ func podEvent(p *corev1.Pod, change history.Change) history.Event {
 	pod.Killed = p.DeletionTimestamp != nil &&
 		(slices.ContainsFunc(p.Status.ContainerStatuses, killed) || slices.ContainsFunc(p.Status.InitContainerStatuses, killed))
 	var cpu resource.Quantity
-	for _, c := range p.Status.ContainerStatuses {
+	for _, c := range slices.Concat(p.Status.ContainerStatuses, sidecars(p)) {
 		pod.Restarts += int(c.RestartCount)
 		if c.State.Waiting != nil {
 			pod.Waiting = c.State.Waiting.Reason
