@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gorilla/websocket"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/health"
@@ -232,5 +233,65 @@ func TestRowsNameTheServerBehindAConnection(t *testing.T) {
 	failed := d.failed(&net.OpError{Op: "dial", Net: "tcp", Source: from, Addr: to, Err: net.ErrClosed})
 	if lost, is := errors.AsType[*lostConn](failed); !is || lost.addr != "10.244.1.7:80" {
 		t.Errorf("a connection that could not be made: %#v", failed)
+	}
+}
+
+// A kept connection that breaks while nothing is asked costs its client the next request: a client that has pooled it gets an error on it, too.
+func TestAKeptConnectionThatBreaksCostsARequest(t *testing.T) {
+	asked := make(chan struct{}, 1)
+	reset := func(c net.Conn) {
+		<-asked
+		_ = c.(*net.TCPConn).SetLinger(0)
+		_ = c.Close()
+	}
+	answer := func(n int, c net.Conn) {
+		if n > 0 {
+			pong(n, c)
+			return
+		}
+		_, _ = bufio.NewReader(c).ReadString('\n')
+		_, _ = io.WriteString(c, "+PONG\r\n")
+		reset(c)
+	}
+	silent := chatting(t, func(n int, c *websocket.Conn) {
+		if n == 0 {
+			<-asked
+			return // without a close message
+		}
+		hears(c)
+	})
+	silent.Start()
+	opened := speaking(LaneWSKept, silent)
+	opened.Expect, opened.Request.Body = expect.Answer{Status: []int{200}}, ""
+	ping := Lane{Lane: LaneTCPKept, Expect: expect.Answer{Status: []int{200}, Contains: "+PONG"}, Request: request.Request{Body: "PING\r\n"}}
+	listens := func(n int, c net.Conn) {
+		if n == 0 {
+			reset(c)
+		}
+	}
+	for name, test := range map[string]struct {
+		lane   Lane
+		target string
+		want   history.Outcome
+	}{
+		"a reset after an answer":                     {ping, talking(t, answer), history.Reset},
+		"a reset where a connection alone is asked":   {Lane{Lane: LaneTCPKept, Expect: expect.Answer{Status: []int{200}}}, talking(t, listens), history.Reset},
+		"a WebSocket that says nothing, and is ended": {opened, opened.Target, history.ClosedEarly},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := test.lane
+			l.Target, l.Rate, l.Connections, l.Timeouts = test.target, 1, 1, roomy
+			running := testLane(t, l)
+			s := running.transport.sender(running)
+			s.send(0, running.record.now())
+			asked <- struct{}{}
+			time.Sleep(50 * time.Millisecond) // until the end has arrived
+			s.send(1, running.record.now())
+			s.send(2, running.record.now())
+			rows := rowsOf(t, running.record)
+			if rows[0].Outcome != history.OK || rows[1].Outcome != test.want || !rows[1].Reused || rows[2].Outcome != history.OK || rows[2].Reused {
+				t.Errorf("want ok, %s on the kept connection, and ok on another:\n%+v\n%+v\n%+v", test.want, rows[0], rows[1], rows[2])
+			}
+		})
 	}
 }

@@ -68,7 +68,7 @@ func Open(ctx context.Context, over Link, q Question, until time.Time) (Conn, Re
 	case "ws", "wss":
 		return openSocket(ctx, over, q, until)
 	}
-	return tcp{over}, Result{}
+	return &tcp{over: over}, Result{}
 }
 
 // failed classifies an error. Where it is unspecific, how the connection broke decides.

@@ -139,7 +139,12 @@ func (s *socket) read() {
 // Ask implements Conn. Without a message, the server speaks first, if anything is expected of it.
 func (s *socket) Ask(q Question, until time.Time) Result {
 	if q.Message == "" && q.Expect.Contains == "" && q.Expect.JSON == nil {
-		return Result{Outcome: history.OK}
+		select {
+		case <-s.ended: // as a kept one may have since the last request
+			return s.endedBefore()
+		default:
+			return Result{Outcome: history.OK}
+		}
 	}
 	if q.Message != "" {
 		if r, over := s.say(q, until); over {
