@@ -30,7 +30,7 @@ type App struct {
 	// Manifests are the objects, in the order in which they are created. PreInstall and PostInstall are Helm's hooks before and after that.
 	Manifests               []Manifest
 	PreInstall, PostInstall []Hook
-	// Taken are the manifests of namespaces, and hooks that do not run.
+	// Taken are the manifests of namespaces, hooks that do not run, and what is left out.
 	Taken []Manifest
 	// Notes say what of the manifests is not deployed, and what a reader of the verdicts must know of them.
 	Notes []string
@@ -44,6 +44,10 @@ type App struct {
 	Workloads []Workload
 	Services  []Service
 	Elsewhere []Service
+
+	without []string   // kinds that are left out
+	kinds   kinds
+	behind  map[string][]int // the workloads behind each Service
 }
 
 // Manifest is an object, and where it was read.
@@ -53,6 +57,8 @@ type Manifest struct {
 	Before bool // it must be ready before what is not Before is created
 	// Chart is the digest of the Helm chart that it was rendered from; empty: it was written as it is.
 	Chart string
+
+	document document // without its text
 }
 
 // String names the object and its file: "Deployment web (k8s/web.yaml)".
@@ -89,18 +95,37 @@ type Service struct {
 }
 
 // New is the application of some manifests. Its namespace is that of the objects that name one, or else fallback, or else
-// DefaultNamespace; where they name several, it is that of the Deployments and StatefulSets, or fallback. The error names each object that
-// is not what Kubernetes knows under its kind.
-func New(manifests []Manifest, fallback string) (App, error) {
+// DefaultNamespace; where they name several, it is that of the Deployments and StatefulSets, or fallback. Objects of the kinds in without, such as
+// Certificate or Certificate.cert-manager.io, are left out. The error names each object that is not what Kubernetes knows under its kind.
+func New(manifests []Manifest, fallback string, without ...string) (App, error) {
 	if len(manifests) == 0 {
 		return App{}, errors.New("no manifests: name files or folders with at least a Deployment and its Service")
 	}
-	a := App{}
-	placed, err := a.place(manifests, fallback)
+	a := App{without: without, kinds: kindsOf(manifests)}
+	kept, err := a.leaveOut(manifests)
+	if err != nil {
+		return App{}, err
+	}
+	placed, err := a.place(kept, fallback)
+	if err == nil {
+		placed, err = once(placed)
+	}
 	if err != nil {
 		return App{}, err
 	}
 	a.sort(placed)
+	if err := a.addAll(); err != nil {
+		return App{}, err
+	}
+	if err := a.connect(); err != nil {
+		return App{}, err
+	}
+	a.elsewhere()
+	return a, nil
+}
+
+// addAll notes what a test must know of the objects.
+func (a *App) addAll() error {
 	var errs []error
 	for _, m := range a.Manifests {
 		if m.Object.GetNamespace() != a.Namespace {
@@ -115,22 +140,36 @@ func New(manifests []Manifest, fallback string) (App, error) {
 		}
 	}
 	if len(a.Workloads) == 0 && len(errs) == 0 {
-		errs = append(errs, errors.New("the manifests have no Deployment, StatefulSet or DaemonSet, so there is nothing to test"))
+		errs = append(errs, a.nothing())
 	}
-	if err := errors.Join(errs...); err != nil {
-		return App{}, err
-	}
+	return errors.Join(errs...)
+}
+
+// connect finds the Services and the configuration of the workloads.
+func (a *App) connect() error {
+	named, byLabel := map[string]string{}, map[[2]string][]int{}
 	for i, w := range a.Workloads {
-		if at := slices.IndexFunc(a.Workloads[:i], func(o Workload) bool {
-			return o.Name == w.Name && slices.Contains([]string{o.Kind, w.Kind}, workloads.DaemonSet)
-		}); at >= 0 {
-			return App{}, fmt.Errorf("%s %s has the name of a %s, and a record tells workloads apart by their names: rename one of them for the test", w.Kind, w.Name, a.Workloads[at].Kind)
+		if kind, is := named[w.Name]; is && slices.Contains([]string{kind, w.Kind}, workloads.DaemonSet) {
+			return SameName(w, kind)
 		}
-		a.Workloads[i].Services = a.selecting(a.Workloads[i])
-		a.Workloads[i].Config, a.Workloads[i].Unconfigured = a.configOf(a.Workloads[i].Template)
+		named[w.Name] = w.Kind
+		for key, value := range w.Template.Labels {
+			byLabel[[2]string{key, value}] = append(byLabel[[2]string{key, value}], i)
+		}
 	}
-	a.elsewhere()
-	return a, nil
+	a.behind = map[string][]int{}
+	for _, s := range a.Services {
+		for _, i := range rarest(s.Selector, byLabel) {
+			if w := &a.Workloads[i]; labels.SelectorFromSet(s.Selector).Matches(labels.Set(w.Template.Labels)) {
+				w.Services, a.behind[s.Name] = append(w.Services, s.Name), append(a.behind[s.Name], i)
+			}
+		}
+	}
+	configs := a.configs()
+	for i := range a.Workloads {
+		a.Workloads[i].Config, a.Workloads[i].Unconfigured = configOf(configs, a.Workloads[i].Template)
+	}
+	return nil
 }
 
 // add notes what a test must know of an object.
@@ -183,28 +222,43 @@ func replicas(asked *int32) int32 {
 	return *asked
 }
 
-// selecting are the Services that select a workload's pods.
-func (a App) selecting(w Workload) (names []string) {
-	for _, s := range a.Services {
-		if len(s.Selector) > 0 && labels.SelectorFromSet(s.Selector).Matches(labels.Set(w.Template.Labels)) {
-			names = append(names, s.Name)
+// SameName is the error for a workload that has the name of one of another kind.
+func SameName(w Workload, kind string) error {
+	return fmt.Errorf("%s %s has the name of a %s, and a record tells workloads apart by their names: rename one of them for the test", w.Kind, w.Name, kind)
+}
+
+// rarest are the workloads with the one label of a selector that the fewest have: those that it selects are among them.
+func rarest(selector map[string]string, byLabel map[[2]string][]int) (fewest []int) {
+	first := true
+	for key, value := range selector {
+		if have := byLabel[[2]string{key, value}]; first || len(have) < len(fewest) {
+			fewest, first = have, false
 		}
 	}
-	return names
+	return fewest
+}
+
+// configs are the ConfigMaps and Secrets of the application, by kind and name, and whether they are immutable.
+func (a App) configs() map[[2]string]bool {
+	all := map[[2]string]bool{}
+	for _, m := range a.Manifests {
+		if kind := m.Object.GetKind(); (kind == "ConfigMap" || kind == "Secret") && m.Object.GetNamespace() == a.Namespace {
+			all[[2]string{kind, m.Object.GetName()}] = m.Object.Object["immutable"] == true
+		}
+	}
+	return all
 }
 
 // configOf is the first of the ConfigMaps and Secrets of a template that may be changed, or why it has no such object. One that only the cluster has counts
 // as one that may.
-func (a App) configOf(template corev1.PodTemplateSpec) (c workloads.Config, why string) {
+func configOf(configs map[[2]string]bool, template corev1.PodTemplateSpec) (c workloads.Config, why string) {
 	var fixed []string
 	for _, c := range workloads.ConfigsOf(template) {
-		at := slices.IndexFunc(a.Manifests, func(m Manifest) bool {
-			return m.Object.GetKind() == c.Kind && m.Object.GetName() == c.Name && m.Object.GetNamespace() == a.Namespace
-		})
+		immutable, has := configs[[2]string{c.Kind, c.Name}]
 		switch {
-		case at >= 0 && a.Manifests[at].Object.Object["immutable"] == true:
+		case immutable:
 			fixed = append(fixed, c.String())
-		case at >= 0 || !c.Optional:
+		case has || !c.Optional:
 			return c, ""
 		}
 	}
@@ -250,6 +304,15 @@ func (a App) lookUp(services []Service, host string) (Service, bool) {
 
 // Behind are the workloads whose pods a Service selects.
 func (a App) Behind(service string) (list []Workload) {
+	for _, i := range a.behind[service] {
+		if i < len(a.Workloads) && slices.Contains(a.Workloads[i].Services, service) {
+			list = append(list, a.Workloads[i])
+		}
+	}
+	if a.behind != nil && len(list) == len(a.behind[service]) {
+		return list
+	}
+	list = nil // the list of workloads was changed since
 	for _, w := range a.Workloads {
 		if slices.Contains(w.Services, service) {
 			list = append(list, w)

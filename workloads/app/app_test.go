@@ -117,7 +117,7 @@ func TestWhatCannotBeTestedIsNamed(t *testing.T) {
 func TestBadFilesAreNamed(t *testing.T) {
 	for name, test := range map[string]struct{ text, want string }{
 		"no YAML":    {"a: [", "a.yaml"},
-		"one of two": {"a: b\n---\na: [b\n", "a.yaml, document 2: yaml: line "},
+		"one of two": {web + "---\na: [b\n", "a.yaml: near line 19: it is no YAML: "},
 		"no kind":    {"metadata: {name: x}", "a.yaml"},
 		"no name":    {"apiVersion: v1\nkind: ConfigMap\nmetadata: {}\n", "a ConfigMap has no metadata.name"},
 		"empty file": {"", ""},

@@ -23,12 +23,41 @@ func (m Manifest) Defines() (d Definition) {
 	return d
 }
 
+// kinds are what manifests add to the kinds of Kubernetes. They are found once, because they are asked for by each object.
+type kinds struct {
+	defined map[schema.GroupKind]bool // by a CustomResourceDefinition; true: its objects have no namespace
+	served  map[string]bool           // groups of which the application has an API server
+	later   bool                      // an operator that comes before the application may define kinds when it starts
+}
+
+func kindsOf(manifests []Manifest) kinds {
+	k := kinds{map[schema.GroupKind]bool{}, map[string]bool{}, false}
+	for _, m := range manifests {
+		if d := m.Defines(); d.Kind != "" {
+			k.defined[d.GroupKind] = d.Cluster
+		}
+		if m.Object.GetKind() == "APIService" {
+			group, _, _ := unstructured.NestedString(m.Object.Object, "spec", "group")
+			k.served[group] = true
+		}
+		k.later = k.later || m.Before && podSpecOf(m.Object) != nil
+	}
+	return k
+}
+
+func (k kinds) may(kind schema.GroupKind) bool {
+	_, defined := k.defined[kind]
+	return defined || k.served[kind.Group] || k.later
+}
+
 // Defines reports whether the application brings the definition of a kind.
 func (a App) Defines(kind schema.GroupKind) bool {
-	for _, m := range a.All() {
-		if m.Defines().GroupKind == kind {
-			return true
-		}
-	}
-	return false
+	_, defined := a.kinds.defined[kind]
+	return defined
 }
+
+// Serves reports whether the application brings an API server of its own for a group.
+func (a App) Serves(group string) bool { return a.kinds.served[group] }
+
+// MayHave reports whether the cluster may have a kind because of the application.
+func (a App) MayHave(kind schema.GroupKind) bool { return a.kinds.may(kind) }

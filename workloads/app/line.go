@@ -2,6 +2,7 @@ package app
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -21,32 +22,42 @@ func (m Manifest) Place(path ...any) string {
 
 // line is the line of a field, counted from 1; 0: unknown.
 func (m Manifest) line(path []any) int {
-	switch key, value := m.find(path); {
-	case key != nil:
-		return key.Line
-	case value != nil:
-		return value.Line
+	key, value := m.find(path)
+	if key == nil {
+		key = value
 	}
-	return 0
+	if key == nil {
+		return 0
+	}
+	return key.Line + max(m.document.line-1, 0)
 }
 
-// find is a field in the manifest's source; see the function of that name.
+// find is a field in the manifest's document; see the function of that name. Where that begins is known of what was read from a file. A template of a
+// chart is searched for it.
 func (m Manifest) find(path []any) (key, value *yaml.Node) {
+	info, err := os.Stat(m.Source)
+	if err != nil || !info.Mode().IsRegular() || m.document.line == noLine {
+		return nil, nil
+	}
 	file, err := os.Open(m.Source)
 	if err != nil {
 		return nil, nil
 	}
 	defer file.Close() //nolint:errcheck // opened for reading only
+	if _, err := file.Seek(m.document.start, io.SeekStart); err != nil {
+		return nil, nil
+	}
 	documents := yaml.NewDecoder(file)
 	for {
 		var document yaml.Node
 		switch err := documents.Decode(&document); {
 		case err != nil: // io.EOF among others
 			return nil, nil
-		case len(document.Content) == 0 || !m.is(document.Content[0]):
-			continue
+		case len(document.Content) > 0 && m.is(document.Content[0]):
+			return find(document.Content[0], path)
+		case m.document.line > 0: // the file is not any more what was read
+			return nil, nil
 		}
-		return find(document.Content[0], path)
 	}
 }
 
@@ -109,7 +120,7 @@ func (a App) Without(at int, change func(object map[string]any) (keep bool)) (Ap
 		}
 		manifests = append(manifests, m)
 	}
-	changed, err := New(manifests, a.Namespace)
+	changed, err := New(manifests, a.Namespace, a.without...)
 	changed.Given, changed.PullNever, changed.Layout = a.Given, a.PullNever, a.Layout
 	return changed, err
 }

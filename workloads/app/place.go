@@ -41,7 +41,7 @@ func (a *App) place(manifests []Manifest, fallback string) ([]Manifest, error) {
 		if o.GetName() == "" { // applying needs a name, where creating makes one of as many letters
 			o.SetName(fmt.Sprintf("%.58s%05d", o.GetGenerateName(), i))
 		}
-		if a.wide(placed, *o) {
+		if clusterScoped(*o) || a.kinds.defined[o.GroupVersionKind().GroupKind()] {
 			continue
 		}
 		if unplaced(*o) {
@@ -68,15 +68,6 @@ func (a *App) place(manifests []Manifest, fallback string) ([]Manifest, error) {
 
 func unplaced(o unstructured.Unstructured) bool {
 	return o.GetNamespace() == "" || o.GetNamespace() == metav1.NamespaceDefault
-}
-
-// wide reports whether an object has no namespace, by its kind or by the CustomResourceDefinition of its kind.
-func (a *App) wide(manifests []Manifest, o unstructured.Unstructured) bool {
-	kind := o.GroupVersionKind().GroupKind()
-	return clusterScoped(o) || slices.ContainsFunc(manifests, func(m Manifest) bool {
-		d := m.Defines()
-		return d.GroupKind == kind && d.Cluster
-	})
 }
 
 // choose decides which namespace is that of the application: the workloads that are tested, their Services and the load are in it. If all
@@ -122,7 +113,12 @@ func (a *App) choose(manifests []Manifest, fallback string) error {
 	}
 	a.Namespace = cmp.Or(a.Namespace, DefaultNamespace)
 	if ofCluster(a.Namespace) {
-		return fmt.Errorf("the objects are in namespace %s, which belongs to the cluster itself", a.Namespace)
+		for _, in := range []map[string]Manifest{holders, named} {
+			if m, is := in[a.Namespace]; is {
+				return foreign(m)
+			}
+		}
+		return fmt.Errorf("namespace %s belongs to the cluster itself: name another one with --namespace", a.Namespace)
 	}
 	return nil
 }
@@ -138,7 +134,14 @@ func allowed(m Manifest) error {
 	if !ofCluster(in) || in == metav1.NamespaceSystem && (m.Before || !isWorkload(m.Object)) {
 		return nil
 	}
-	return fmt.Errorf("%s is in namespace %s, which belongs to the cluster itself: name another namespace in the manifests of the test", m, in)
+	return foreign(m)
+}
+
+// foreign is the error for an object in a namespace of the cluster.
+func foreign(m Manifest) error {
+	return fmt.Errorf("%s %s (%s) is in namespace %s, which belongs to the cluster itself, and the test removes what it creates: "+
+		"have it in a namespace of its own for the test, in its manifest, or for all objects with a kustomization that says namespace: NAME",
+		m.Object.GetKind(), m.Object.GetName(), m.Place("metadata", "namespace"), m.Object.GetNamespace())
 }
 
 // isWorkload reports whether an object says by itself which namespace is tested. A DaemonSet does so only where there is no other: many are
@@ -155,14 +158,17 @@ func tested(o unstructured.Unstructured) bool {
 
 // elsewhere notes the Services that are not those of the tested workloads.
 func (a *App) elsewhere() {
+	known := map[string]bool{}
+	for _, s := range a.Services {
+		known[s.Name] = true
+	}
 	for _, m := range a.All() {
 		var s corev1.Service
 		if m.Object.GroupVersionKind().GroupKind().String() != "Service" ||
 			runtime.DefaultUnstructuredConverter.FromUnstructured(m.Object.Object, &s) != nil { // the API server says what is wrong
 			continue
 		}
-		known := slices.ContainsFunc(a.Services, func(one Service) bool { return one.Name == s.Name })
-		if !known || s.Namespace != a.Namespace {
+		if !known[s.Name] || s.Namespace != a.Namespace {
 			a.Elsewhere = append(a.Elsewhere, serviceOf(s))
 		}
 	}

@@ -81,10 +81,21 @@ func (s Service) HasNodePort(port string) bool {
 // AtNodes reports whether clients outside of the cluster who know a port of the Service ask the nodes, and not the address of a load balancer.
 func (s Service) AtNodes(port string) bool { return s.NodePort || s.HasNodePort(port) }
 
-// named are the ports of a name of the pods that a Service selects.
+// Unnamed is the name of a port of the pods to which a port of a Service leads, and that no container has; empty: one has it, or the port is a number.
+func (a App) Unnamed(s Service, port string) string {
+	for _, p := range s.Ports {
+		if name := p.TargetPort.StrVal; strconv.Itoa(int(p.Port)) == port && name != "" && len(a.named(s, name)) == 0 {
+			return name
+		}
+	}
+	return ""
+}
+
+// named are the ports of a name of the pods that a Service selects. An init container has ports if it runs beside the others.
 func (a App) named(s Service, name string) (ports []string) {
 	for _, w := range a.Behind(s.Name) {
-		for _, c := range w.Template.Spec.Containers {
+		beside := slices.DeleteFunc(slices.Clone(w.Template.Spec.InitContainers), func(c corev1.Container) bool { return c.RestartPolicy == nil })
+		for _, c := range slices.Concat(w.Template.Spec.Containers, beside) {
 			for _, p := range c.Ports {
 				if p.Name == name {
 					ports = append(ports, strconv.Itoa(int(p.ContainerPort)))

@@ -1,0 +1,142 @@
+package app
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// unserving are the groups of custom resources by which nothing serves, with their kinds; none: all of the group. Other groups have what makes
+// Secrets, or pods.
+var unserving = map[string][]string{
+	"monitoring.coreos.com":        {"ServiceMonitor", "PodMonitor", "Probe", "ScrapeConfig", "PrometheusRule", "AlertmanagerConfig"},
+	"operator.victoriametrics.com": {"VMServiceScrape", "VMPodScrape", "VMStaticScrape", "VMProbe", "VMRule"},
+	"monitoring.googleapis.com":    {"PodMonitoring", "ClusterPodMonitoring", "Rules", "ClusterRules"},
+	"grafana.integreatly.org":      {"GrafanaDashboard", "GrafanaDatasource", "GrafanaFolder", "GrafanaAlertRuleGroup"},
+	"integreatly.org":              {"GrafanaDashboard", "GrafanaDataSource", "GrafanaFolder"},
+	"datadoghq.com":                nil,
+	"velero.io":                    nil,
+	"autoscaling.k8s.io":           {"VerticalPodAutoscaler"},
+	"kyverno.io":                   nil, "policies.kyverno.io": nil, "templates.gatekeeper.sh": nil, "constraints.gatekeeper.sh": nil,
+	"cilium.io":             {"CiliumNetworkPolicy", "CiliumClusterwideNetworkPolicy"},
+	"projectcalico.org":     {"NetworkPolicy", "GlobalNetworkPolicy"},
+	"crd.projectcalico.org": {"NetworkPolicy", "GlobalNetworkPolicy"},
+	"networking.istio.io":   nil, "security.istio.io": nil, "telemetry.istio.io": nil,
+}
+
+// leaveOut takes out the objects of kinds that the user names, and those that nothing serves by, if nothing defines their kind. The notes name them.
+func (a *App) leaveOut(manifests []Manifest) (kept []Manifest, err error) {
+	left, found := map[string][]string{}, map[string]bool{}
+	meshed := slices.ContainsFunc(manifests, joinsMesh)
+	for _, m := range manifests {
+		kind := m.Object.GroupVersionKind().GroupKind()
+		why := ""
+		if kinds, is := unserving[kind.Group]; is && (kinds == nil || slices.Contains(kinds, kind.Kind)) &&
+			!a.kinds.may(kind) && !(meshed && strings.HasSuffix(kind.Group, ".istio.io")) {
+			why = "nothing defines this kind, and no request is answered by it"
+		}
+		for _, name := range a.without {
+			if strings.EqualFold(name, kind.Kind) || strings.EqualFold(name, kind.String()) {
+				found[name], why = true, "--without says so"
+			}
+		}
+		switch {
+		case why == "":
+			kept = append(kept, m)
+		case tested(m.Object):
+			return nil, fmt.Errorf("--without %s: that is what is tested: leave %s out of the manifests", kind.Kind, m)
+		default:
+			a.Taken = append(a.Taken, m)
+			left[kind.String()+": "+why] = append(left[kind.String()+": "+why], m.Object.GetName())
+		}
+	}
+	for _, name := range a.without {
+		if !found[name] {
+			return nil, fmt.Errorf("--without %s: no manifest is of this kind", name)
+		}
+	}
+	for _, what := range slices.Sorted(maps.Keys(left)) {
+		kind, why, _ := strings.Cut(what, ": ")
+		a.Notes = append(a.Notes, fmt.Sprintf("Left out, and not part of the verdict: %s %s, because %s.", kind, strings.Join(few(left[what]), ", "), why))
+	}
+	return kept, nil
+}
+
+// joinsMesh reports whether pods get a sidecar of Istio: what Istio is told then decides how they are reached.
+func joinsMesh(m Manifest) bool {
+	says := func(marks map[string]string) bool {
+		return marks["istio-injection"] == "enabled" || marks["istio.io/rev"] != "" || marks["sidecar.istio.io/inject"] == "true"
+	}
+	if says(m.podLabels()) || m.Object.GetKind() == "Namespace" && says(m.Object.GetLabels()) {
+		return true
+	}
+	_, path := m.PodSpec()
+	if path == nil {
+		return false
+	}
+	notes, _, _ := unstructured.NestedStringMap(m.Object.Object, append(slices.Clone(path[:len(path)-1]), "metadata", "annotations")...)
+	return says(notes)
+}
+
+// once returns an error that names both files of each object that is there twice: which is meant is not known. Where both say the same, one is kept,
+// unless it is a workload or a Service, which is told apart by its name. A hook may be there for each of its moments.
+func once(manifests []Manifest) (kept []Manifest, err error) {
+	type key struct {
+		schema.GroupKind
+		namespace, name string
+		before          bool
+	}
+	first := map[key]Manifest{}
+	var twice []string
+	for _, m := range manifests {
+		k := key{m.Object.GroupVersionKind().GroupKind(), m.Object.GetNamespace(), m.Object.GetName(), m.Before}
+		other, is := first[k]
+		_, events := hookOf(m)
+		switch {
+		case len(events) > 0:
+			kept = append(kept, m)
+		case !is:
+			first[k], kept = m, append(kept, m)
+		case tested(m.Object) || k.Kind == "Service" || !reflect.DeepEqual(other.Object.Object, m.Object.Object):
+			line := ""
+			if len(twice) < mostShown {
+				line = fmt.Sprintf("%s %s is in %s and in %s", k.Kind, k.name, other.Place("kind"), m.Place("kind"))
+			}
+			twice = append(twice, line)
+		}
+	}
+	if len(twice) > 0 {
+		return nil, fmt.Errorf("%d of the objects are there twice, and which is meant is not known: name one of the files, or, if one is a patch, its kustomization with -k:\n  %s",
+			len(twice), strings.Join(few(twice), "\n  "))
+	}
+	return kept, nil
+}
+
+// nothing is the error for an application without anything that can be tested: it names what is there.
+func (a App) nothing() error {
+	var near []string
+	others := map[string]int{}
+	for _, m := range a.All() {
+		kind := m.Object.GetKind()
+		likely := strings.EqualFold(kind, "Deployment") || strings.EqualFold(kind, "StatefulSet") || strings.EqualFold(kind, "DaemonSet")
+		switch {
+		case likely && !tested(m.Object):
+			near = append(near, fmt.Sprintf("%s %s (%s) is of %s: a Deployment, StatefulSet or DaemonSet of apps/v1 is wanted", kind, m.Object.GetName(), m.Place("apiVersion"), m.Object.GetAPIVersion()))
+		case !likely:
+			others[m.Object.GroupVersionKind().GroupKind().String()]++
+		}
+	}
+	for _, kind := range slices.Sorted(maps.Keys(others)) {
+		near = append(near, fmt.Sprintf("%d %s", others[kind], kind))
+	}
+	has := ""
+	if len(near) > 0 {
+		has = ". They have:\n  " + strings.Join(few(near), "\n  ")
+	}
+	return fmt.Errorf("the manifests have no Deployment, StatefulSet or DaemonSet, so there is nothing to test%s", has)
+}

@@ -1,0 +1,199 @@
+package app_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/holdfast-ha/holdfast/workloads/app"
+)
+
+// put writes files below the working folder of the test, and changes to it.
+func put(t *testing.T, files map[string]string) {
+	t.Helper()
+	t.Chdir(t.TempDir())
+	for name, text := range files {
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// secret is what no message may show.
+const secret = "hunter2"
+
+const (
+	builds  = "resources: [web.yaml]\n"
+	overlay = "resources: [../../base]\n"
+	sealed  = "apiVersion: v1\nkind: Secret\nmetadata: {name: db}\ndata: {password: 'ENC[AES256_GCM,data:x]'}\nsops: {version: 3.9.0, mac: x}\n"
+)
+
+// What a user has is recognised, and named with what to use in its place. Nothing of a file is shown.
+func TestWhatIsNoManifestIsRecognised(t *testing.T) {
+	for name, test := range map[string]struct {
+		files map[string]string
+		want  string // after "read manifests: "
+	}{
+		"a kustomization":     {map[string]string{"k8s/web.yaml": web, "k8s/kustomization.yaml": builds}, "k8s is a kustomization: use -k k8s in place of -f k8s"},
+		"of an older name":    {map[string]string{"k8s/web.yaml": web, "k8s/Kustomization": builds}, "k8s is a kustomization: use -k k8s in place of -f k8s"},
+		"overlays":            {map[string]string{"k8s/base/kustomization.yaml": builds, "k8s/base/web.yaml": web, "k8s/base/patch.yaml": "spec: {a: b}", "k8s/overlays/dev/kustomization.yaml": overlay, "k8s/overlays/prod/kustomization.yml": overlay}, "k8s/overlays/dev is a kustomization: use -k k8s/overlays/dev in place of -f k8s (others: k8s/overlays/prod)"},
+		"a part of it":        {map[string]string{"k8s/parts.yaml": "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\n"}, "k8s/parts.yaml: it is a part of a kustomization: use -k k8s"},
+		"a chart":             {map[string]string{"k8s/shop/Chart.yaml": "name: shop", "k8s/shop/templates/web.yaml": "{{ .Values.x }}", "k8s/shop/charts/db/Chart.yaml": "name: db"}, "k8s/shop is a Helm chart: use --chart k8s/shop"},
+		"values":              {map[string]string{"k8s/web.yaml": web, "k8s/values-prod.yaml": "db: {password: " + secret + "}"}, "k8s/values-prod.yaml: it has no kind, so it is no manifest. It looks like the values of a chart: use --chart, or leave it out"},
+		"Compose":             {map[string]string{"k8s/compose.yaml": "services: {web: {environment: [PASSWORD=" + secret + "]}}"}, "k8s/compose.yaml: it has no kind, so it is no manifest. It looks like a file of Docker Compose: leave it out"},
+		"a dashboard":         {map[string]string{"k8s/board.json": `{"panels": [], "x": "` + secret + `"}`}, "k8s/board.json: it has no kind, so it is no manifest. It looks like a dashboard of Grafana: leave it out"},
+		"a list":              {map[string]string{"k8s/patch.yaml": "- {op: replace, value: " + secret + "}"}, "k8s/patch.yaml: it is no object with fields, so it is no manifest: leave it out"},
+		"one word":            {map[string]string{"k8s/token.yaml": secret}, "k8s/token.yaml: it is no object with fields"},
+		"an item of a list":   {map[string]string{"k8s/all.yaml": "apiVersion: v1\nkind: List\nitems: [{password: " + secret + "}, {kind: Secret, x: " + secret + "}]"}, "k8s/all.yaml: it has no kind, so it is no manifest: leave it out"},
+		"the second document": {map[string]string{"k8s/all.yaml": web + "---\npassword: " + secret}, "k8s/all.yaml: line 19: it has no kind, so it is no manifest: leave it out"},
+		"no version":          {map[string]string{"k8s/db.yaml": "kind: Secret\nmetadata: {name: db}\nstringData: {p: " + secret + "}"}, "k8s/db.yaml: Secret db has no apiVersion"},
+		"a patch":             {map[string]string{"k8s/db.yaml": "apiVersion: v1\nkind: Secret\nstringData: {p: " + secret + "}"}, "k8s/db.yaml: a Secret has no metadata.name: name it, or, if it is a patch of a kustomization, use -k"},
+		"SOPS":                {map[string]string{"k8s/db.yaml": sealed}, "k8s/db.yaml: Secret db is encrypted with SOPS, and Kubernetes cannot read it: decrypt it for the test, or leave it out and let holdfast make one of random values with --secrets generate"},
+		"a template":          {map[string]string{"k8s/db.yaml": "kind: Secret\nmetadata: {name: {{ .name }}}\np: " + secret}, "k8s/db.yaml: it is a template: render it first, a chart of Helm with --chart"},
+		"an alias":            {map[string]string{"k8s/db.yaml": web + "---\nkind: Secret\np: *" + secret}, "k8s/db.yaml: near line 19: it is no YAML"},
+		"a key of keys":       {map[string]string{"k8s/db.yaml": "{p: " + secret + "}: x"}, "k8s/db.yaml: near line 1: it is no YAML"},
+		"a tag":               {map[string]string{"k8s/db.yaml": "p: !!int " + secret}, "k8s/db.yaml: near line 1: it is no YAML"},
+		"no YAML":             {map[string]string{"k8s/db.yaml": web + "---\na: b\np: [" + secret}, "k8s/db.yaml: near line 20: it is no YAML: did not find expected ',' or ']'"},
+		"no JSON":             {map[string]string{"k8s/db.json": `{"p": "` + secret + `",, }`}, "k8s/db.json: near line 1: it is no YAML: did not find expected node content"},
+		"nothing with an end": {map[string]string{"k8s/a.txt": "", "k8s/B.YAML": ""}, "k8s has no file with .yaml, .yml or .json at its end (it has B.YAML, a.txt)"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			put(t, test.files)
+			_, err := app.Read(app.Sources{Files: []string{"k8s"}})
+			if err == nil || !strings.HasPrefix(err.Error(), "read manifests: "+test.want) {
+				t.Fatalf("got  %v\nwant read manifests: %s", err, test.want)
+			}
+			if strings.Contains(err.Error(), secret) || strings.Contains(err.Error(), "\n") {
+				t.Errorf("it shows what is in the file, or more than a line: %v", err)
+			}
+		})
+	}
+}
+
+// What matters is found among many: at most five files are named.
+func TestAtMostFiveFilesAreNamed(t *testing.T) {
+	files := map[string]string{"k8s/web.yaml": web}
+	for i := range 32 {
+		files[fmt.Sprintf("k8s/board-%02d.json", i)] = `{"panels": [{"title": "` + strings.Repeat(secret, 2000) + `"}]}`
+	}
+	put(t, files)
+	_, err := app.Read(app.Sources{Files: []string{"k8s"}})
+	if err == nil || strings.Count(err.Error(), "\n") != 6 || !strings.HasPrefix(err.Error(), "read manifests: 32 files or folders are not what -f takes:\n  k8s/board-00.json: it has no kind") ||
+		!strings.HasSuffix(err.Error(), "\n  and 27 more") || strings.Contains(err.Error(), secret) {
+		t.Errorf("got %.300v", err)
+	}
+}
+
+// Nothing of a file is shown either where kustomize or a server of manifests reads it, or a document of a chart. The innermost cause is what is said.
+func TestAKustomizationThatIsNotBuilt(t *testing.T) {
+	for name, test := range map[string]struct {
+		files map[string]string
+		want  string
+	}{
+		"a file that is not there": {map[string]string{"k/kustomization.yaml": "resources: [../base]\n", "base/kustomization.yaml": "resources: [web.yaml]\n"}, "/base/web.yaml, which a kustomization names"},
+		"a chart":                  {map[string]string{"k/kustomization.yaml": "helmCharts: [{name: x, repo: 'https://charts.test'}]\n"}, "build the kustomization in k: it renders a Helm chart: run 'kustomize build --enable-helm', and use its output with -f"},
+		"values":                   {map[string]string{"k/kustomization.yaml": builds, "k/web.yaml": "p: " + secret}, "build the kustomization in k: web.yaml: missing Resource metadata"},
+		"an alias":                 {map[string]string{"k/kustomization.yaml": builds, "k/web.yaml": "kind: Secret\np: *" + secret}, "build the kustomization in k: web.yaml: MalformedYAMLError: yaml: ..."},
+		"twice":                    {map[string]string{"k/kustomization.yaml": "resources: [web.yaml, b.yaml]\n", "k/web.yaml": web, "k/b.yaml": web}, "build the kustomization in k: b.yaml: may not add resource with an already registered id"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			put(t, test.files)
+			_, err := app.Read(app.Sources{Kustomize: "k"})
+			if err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), secret) || strings.Contains(err.Error(), "accumul") {
+				t.Errorf("got  %v\nwant %s", err, test.want)
+			}
+		})
+	}
+	put(t, map[string]string{"k/kustomization.yaml": builds + "namePrefix: my-\n", "k/web.yaml": web})
+	if all, err := app.Read(app.Sources{Kustomize: "k"}); err != nil || len(all) != 2 || all[0].Object.GetName() != "my-web" || all[0].Place("kind") != "k" {
+		t.Errorf("%v, %v", all, err)
+	}
+}
+
+const deployment = `{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "shop", "annotations": {"n": "\ud83d\ude00"}}, "spec": {"replicas": 2, "selector": {"matchLabels": {"app": "shop"}}, "template": {"metadata": {"labels": {"app": "shop"}}, "spec": {"containers": [{"name": "c", "image": "example.com\/shop:1"}]}}}}`
+
+// JSON is read as kubectl reads it, beside YAML with braces.
+func TestJSON(t *testing.T) {
+	const service = `{"apiVersion": "v1", "kind": "Service", "metadata": {"name": "shop"}, "spec": {"ports": [{"port": 80}]}}`
+	for name, text := range map[string]string{
+		"one after the other": deployment + service, "a list": `{"apiVersion": "v1", "kind": "List", "items": [` + deployment + "," + service + "]}",
+		"documents": deployment + "\n---\n" + service, "YAML with braces": deployment + "\n--- # next\n{apiVersion: v1, kind: Service, metadata: {name: shop}}",
+		"a typed list":      deployment + "\n---\napiVersion: v1\nkind: ServiceList\nitems: [{metadata: {name: shop}}]",
+		"on the line":       "--- " + deployment + "\n--- {apiVersion: v1, kind: Service, metadata: {name: shop}}\n---\n# nothing\n---\n",
+		"a byte order mark": "\ufeff" + deployment + "\n---\n" + service,
+	} {
+		t.Run(name, func(t *testing.T) {
+			put(t, map[string]string{"shop.json": text})
+			all, err := app.Read(app.Sources{Files: []string{"shop.json"}})
+			if err != nil || len(all) != 2 || all[1].Object.GetKind() != "Service" || all[1].Object.GetName() != "shop" {
+				t.Fatalf("%v, %v", all, err)
+			}
+			a, err := app.New(all, "")
+			if err != nil || a.Images()[0] != "example.com/shop:1" || a.Manifests[1].Object.GetAnnotations()["n"] != "😀" || a.Workloads[0].Replicas != 2 {
+				t.Errorf("%v, %v", a.Manifests, err)
+			}
+		})
+	}
+}
+
+// A pipe, a socket and a link to a folder are no manifests, and a folder that has them is read to its end. A pipe that is named is read.
+func TestWhatIsNoRegularFileIsNotOpened(t *testing.T) {
+	put(t, map[string]string{"k8s/web.yaml": web, "k8s/.more/x.txt": ""})
+	for _, err := range []error{unix.Mkfifo("k8s/pipe.yaml", 0o600), os.Symlink("pipe.yaml", "k8s/link.yaml"), os.Symlink(".more", "k8s/folder.json"), unix.Mkfifo("given", 0o600), os.Symlink("k8s", "named")} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"k8s", "named"} {
+		if all, err := app.Read(app.Sources{Files: []string{name}}); err != nil || len(all) != 2 {
+			t.Errorf("%s: %v, %v", name, all, err)
+		}
+	}
+	go func() { _ = os.WriteFile("given", []byte(web), 0o600) }()
+	all, err := app.Read(app.Sources{Files: []string{"given"}})
+	if err != nil || len(all) != 2 {
+		t.Fatalf("%v, %v", all, err)
+	}
+	if at := all[0].Place("kind"); at != "given" { // and it is not opened again
+		t.Errorf("at %s", at)
+	}
+}
+
+// What holdfast writes beside manifests is none.
+func TestFilesOfHoldfastAreLeftOut(t *testing.T) {
+	const own = "apiVersion: holdfast.dev/v1alpha1\nkind: App\napp: {manifests: [.]}\n"
+	put(t, map[string]string{"web.yaml": web, "holdfast.yaml": own, "prod.yaml": own, "holdfast.schema.json": "{}", "artifacts/1/run.json": "{}", "artifacts/1/report.json": "{}"})
+	if all, err := app.Read(app.Sources{Files: []string{"."}}); err != nil || len(all) != 2 || all[0].Place("kind") != "web.yaml:3" {
+		t.Errorf("%v, %v", all, err)
+	}
+	if _, err := app.Read(app.Sources{Files: []string{"prod.yaml"}}); err == nil || err.Error() != "read manifests: prod.yaml: it says what holdfast tests: run 'holdfast test prod.yaml' without -f" {
+		t.Errorf("named: %v", err)
+	}
+	put(t, map[string]string{"web.yaml": web, "artifacts/report.json": "{}"})
+	if _, err := app.Read(app.Sources{Files: []string{"."}}); err == nil || !strings.Contains(err.Error(), "artifacts/report.json: it has no kind") {
+		t.Errorf("a folder of the user's own with that name: %v", err)
+	}
+}
+
+// The lines of a document are those of its file, wherever it is in it.
+func TestLinesOfLaterDocuments(t *testing.T) {
+	put(t, map[string]string{"all.yaml": "# first\n" + web + "--- # second\n" + store + "---\napiVersion: v1\nkind: List\nitems: [{apiVersion: v1, kind: ConfigMap, metadata: {name: c}}]\n"})
+	all, err := app.Read(app.Sources{Files: []string{"all.yaml"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, m := range all {
+		got = append(got, m.Object.GetKind()+" "+m.Place("metadata", "name"))
+	}
+	if want := "Deployment all.yaml:5|Service all.yaml:17|StatefulSet all.yaml:23|ConfigMap all.yaml"; strings.Join(got, "|") != want {
+		t.Errorf("got  %s\nwant %s", strings.Join(got, "|"), want)
+	}
+}
