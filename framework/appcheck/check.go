@@ -59,21 +59,40 @@ func (all Findings) Notes() (notes []string) {
 type checker struct {
 	app     app.App
 	objects []app.Manifest
+	pods    [][]pods // of each object
+	byName  map[[3]string]int
+	makers  makers
 	plan    Plan
 	found   Findings
 }
 
+func newChecker(a app.App, plan Plan) *checker {
+	c := &checker{app: a, objects: a.All(), byName: map[[3]string]int{}, plan: plan}
+	for i, m := range c.objects {
+		c.pods = append(c.pods, podsOf(m))
+		for _, namespace := range []string{"", m.Object.GetNamespace()} {
+			if at := [3]string{m.Object.GetKind(), namespace, m.Object.GetName()}; c.byName[at] == 0 {
+				c.byName[at] = i + 1
+			}
+		}
+	}
+	c.findMakers()
+	return c
+}
+
 // Check looks at an application on a planned cluster.
 func Check(a app.App, plan Plan) Findings {
-	c := checker{app: a, objects: a.All(), plan: plan}
-	for _, m := range c.objects {
+	c := newChecker(a, plan)
+	for i, m := range c.objects {
 		c.kind(m)
+		c.name(m)
 		c.service(m)
 		c.webhooks(m)
 		c.volume(m)
 		c.autoscaler(m)
 		c.paused(m)
-		for _, p := range podsOf(m) {
+		for _, p := range c.pods[i] {
+			c.selector(p)
 			c.references(p)
 			c.volumes(p)
 			c.placement(p)
@@ -95,14 +114,11 @@ func (c *checker) notes(m app.Manifest, path []any, next, cause string, args ...
 
 // object is the application's object of a kind, in a namespace unless it has none.
 func (c *checker) object(kind, namespace, name string) (app.Manifest, bool) {
-	i := slices.IndexFunc(c.objects, func(m app.Manifest) bool {
-		o := m.Object
-		return o.GetKind() == kind && o.GetName() == name && (namespace == "" || o.GetNamespace() == namespace)
-	})
-	if i < 0 {
+	i := c.byName[[3]string{kind, namespace, name}]
+	if i == 0 {
 		return app.Manifest{}, false
 	}
-	return c.objects[i], true
+	return c.objects[i-1], true
 }
 
 // below is a path with further steps.

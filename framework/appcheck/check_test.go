@@ -94,7 +94,7 @@ func found(findings appcheck.Findings) (stops, notes []string) {
 const (
 	secretNext  = ": add it to the manifests of the test, mark it optional, or let holdfast make one of random values with --secrets generate"
 	podPath     = "Deployment web: spec.template.spec."
-	operator    = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: operator, namespace: operators}\nspec: {template: {spec: {containers: [{name: c, image: i}]}}}\n---\n"
+	operator    = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: operator, namespace: operators}\nspec: {selector: {matchLabels: {app: o}}, template: {metadata: {labels: {app: o}}, spec: {containers: [{name: c, image: i}]}}}\n---\n"
 	account     = "serviceAccountName: maker, containers: [{name: c, image: i, args: [--secret-name=db]}]"
 	certificate = "apiVersion: cert-manager.io/v1\nkind: Certificate\nmetadata: {name: c}\nspec: {secretName: db}\n---\n"
 	fromDB      = `, env: [{name: A, valueFrom: {secretKeyRef: {name: db, key: password}}}]`
@@ -142,7 +142,7 @@ func TestWhatCannotWork(t *testing.T) {
 		"too many pods":         {text: strings.Replace(web(container(", resources: {requests: {memory: 7Gi}}")), "replicas: 3", "replicas: 4", 1), stops: []string{podPath + "containers: all pods together request 28.0 Gi of memory, of which these request 28.0 Gi, and the 3 workers on this machine have 24.0 Gi: request less, or have fewer replicas, in the manifests of the test"}},
 		"enough":                {text: web(container(", resources: {requests: {cpu: 1500m, memory: 7Gi}}"))},
 
-		"a kind of nobody":      {text: web(container("")) + certificate, stops: []string{"Certificate c: kind: no CustomResourceDefinition of the manifests defines Certificate.cert-manager.io: name the folder with its definition, and with the controller that makes something of it, with --before"}},
+		"a kind of nobody":      {text: web(container("")) + certificate, stops: []string{"Certificate c: kind: no CustomResourceDefinition of the manifests defines Certificate.cert-manager.io: name the folder with its definition, and with the controller that makes something of it, with --before, or, if nothing needs it to serve, leave it out with --without Certificate"}},
 		"a kind of its own":     {text: web(container("")) + certificate, before: object("apiextensions.k8s.io/v1", "CustomResourceDefinition", "certificates", "spec: {group: cert-manager.io, names: {kind: Certificate}, scope: Namespaced}")},
 		"a mistyped kind":       {text: web(container("")) + object("v1", "Servce", "web", ""), stops: []string{"Servce web: kind: there is no kind Servce in v1: correct apiVersion and kind"}},
 		"a removed version":     {text: web(container("")) + object("policy/v1beta1", "PodDisruptionBudget", "web", ""), stops: []string{"PodDisruptionBudget web: apiVersion: Kubernetes v1.25 and newer do not know policy/v1beta1: use policy/v1"}},

@@ -158,8 +158,8 @@ func (c *checker) requests(p pods) {
 // sum finds requests that are too much for all workers together. Each fits by itself.
 func (c *checker) sum() {
 	total, largest, most := corev1.ResourceList{}, map[corev1.ResourceName]pods{}, corev1.ResourceList{}
-	for _, m := range c.objects {
-		for _, p := range podsOf(m) {
+	for i, m := range c.objects {
+		for _, p := range c.pods[i] {
 			nodes := c.eligible(p)
 			count := int64(p.count)
 			if m.Object.GetKind() == "DaemonSet" {

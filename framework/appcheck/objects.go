@@ -25,7 +25,7 @@ func (c *checker) kind(m app.Manifest) {
 		return
 	}
 	if scheme.Scheme.Recognizes(kind) {
-		if removed, instead := removedIn(kind); removed != "" && semver.Compare(c.plan.Kubernetes, removed) >= 0 {
+		if _, removed, instead := Lifetime(kind); removed != "" && semver.Compare(c.plan.Kubernetes, removed) >= 0 {
 			c.stops(m, []any{"apiVersion"}, instead, "Kubernetes %s and newer do not know %s", semver.MajorMinor(removed), kind.GroupVersion())
 		}
 		return
@@ -33,35 +33,27 @@ func (c *checker) kind(m app.Manifest) {
 	switch {
 	case scheme.Scheme.IsGroupRegistered(kind.Group):
 		c.stops(m, []any{"kind"}, "correct apiVersion and kind", "there is no kind %s in %s", kind.Kind, kind.GroupVersion())
-	case c.plan.Existing, c.app.Defines(kind.GroupKind()), c.served(kind.GroupVersion()), c.defines():
+	case c.plan.Existing, c.app.MayHave(kind.GroupKind()):
 	default:
-		c.stops(m, []any{"kind"}, "name the folder with its definition, and with the controller that makes something of it, with --before",
-			"no CustomResourceDefinition of the manifests defines %s", kind.GroupKind())
+		c.stops(m, []any{"kind"}, "name the folder with its definition, and with the controller that makes something of it, with --before, "+
+			"or, if nothing needs it to serve, leave it out with --without "+kind.Kind, "no CustomResourceDefinition of the manifests defines %s", kind.GroupKind())
 	}
 }
 
-// defines reports whether an operator that comes before the application may define kinds when it starts.
-func (c *checker) defines() bool {
-	return slices.ContainsFunc(c.app.Before.All(), func(m app.Manifest) bool { return len(podsOf(m)) > 0 })
-}
-
-// served reports whether the application brings an API server of its own for a version of a group.
-func (c *checker) served(version schema.GroupVersion) bool {
-	return slices.ContainsFunc(c.objects, func(m app.Manifest) bool {
-		group, _, _ := unstructured.NestedString(m.Object.Object, "spec", "group")
-		return m.Object.GetKind() == "APIService" && group == version.Group
-	})
-}
-
-// removedIn is the version of Kubernetes in which a kind was removed, and what to use in its place; empty: it was not.
-func removedIn(kind schema.GroupVersionKind) (removed, instead string) {
+// Lifetime is the version of Kubernetes in which a kind was introduced, and that in which it was removed, with what to use in its place; empty: it is
+// not known, or it was not removed.
+func Lifetime(kind schema.GroupVersionKind) (introduced, removed, instead string) {
 	o, err := scheme.Scheme.New(kind)
 	if err != nil {
-		return "", ""
+		return "", "", ""
+	}
+	if begins, does := o.(interface{ APILifecycleIntroduced() (major, minor int) }); does {
+		major, minor := begins.APILifecycleIntroduced()
+		introduced = fmt.Sprintf("v%d.%d.0", major, minor)
 	}
 	ends, does := o.(interface{ APILifecycleRemoved() (major, minor int) })
 	if !does {
-		return "", ""
+		return introduced, "", ""
 	}
 	major, minor := ends.APILifecycleRemoved()
 	instead = "use a version that is served"
@@ -70,7 +62,7 @@ func removedIn(kind schema.GroupVersionKind) (removed, instead string) {
 	}); does {
 		instead = "use " + o.APILifecycleReplacement().GroupVersion().String()
 	}
-	return fmt.Sprintf("v%d.%d.0", major, minor), instead
+	return introduced, fmt.Sprintf("v%d.%d.0", major, minor), instead
 }
 
 // service finds a Service that leads out of the cluster, and what of one that is asked the requests do not meet.
@@ -181,15 +173,13 @@ func (c *checker) runs(driver string) bool {
 	if _, is := c.object("CSIDriver", "", driver); is {
 		return true
 	}
-	return slices.ContainsFunc(c.objects, func(m app.Manifest) bool {
-		return slices.ContainsFunc(podsOf(m), func(p pods) bool {
-			return slices.ContainsFunc(p.containers(), func(one container) bool {
-				said := strings.Join(slices.Concat(one.Command, one.Args), " ")
-				for _, e := range one.Env {
-					said += " " + e.Value
-				}
-				return strings.Contains(said, driver)
-			})
+	return slices.ContainsFunc(slices.Concat(c.pods...), func(p pods) bool {
+		return slices.ContainsFunc(p.containers(), func(one container) bool {
+			said := strings.Join(slices.Concat(one.Command, one.Args), " ")
+			for _, e := range one.Env {
+				said += " " + e.Value
+			}
+			return strings.Contains(said, driver)
 		})
 	})
 }
@@ -219,7 +209,7 @@ func (c *checker) claims() {
 
 // autoscaler notes an autoscaler that sees no metrics.
 func (c *checker) autoscaler(m app.Manifest) {
-	if m.Object.GetKind() != "HorizontalPodAutoscaler" || c.plan.Existing || c.served(schema.GroupVersion{Group: "metrics.k8s.io"}) {
+	if m.Object.GetKind() != "HorizontalPodAutoscaler" || c.plan.Existing || c.app.Serves("metrics.k8s.io") {
 		return
 	}
 	c.notes(m, nil, "add metrics-server with --before to test with it", "nobody serves metrics, so that it does not scale")

@@ -1,7 +1,6 @@
 package appcheck
 
 import (
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -63,21 +62,4 @@ func (p pods) containers() (all []container) {
 		all = append(all, container{one, below(p.path, "containers", i)})
 	}
 	return all
-}
-
-// keepsNames reports whether the claims of a StatefulSet have a name, such as data-db-0.
-func keepsNames(m app.Manifest, claim string) bool {
-	if m.Object.GetKind() != "StatefulSet" {
-		return false
-	}
-	var s appsv1.StatefulSet
-	if runtime.DefaultUnstructuredConverter.FromUnstructured(m.Object.Object, &s) != nil {
-		return false
-	}
-	for _, template := range s.Spec.VolumeClaimTemplates {
-		if prefixed(claim, template.Name+"-"+s.Name+"-") {
-			return true
-		}
-	}
-	return false
 }

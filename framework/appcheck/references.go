@@ -7,7 +7,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/utils/ptr"
 
 	"github.com/holdfast-ha/holdfast/workloads/app"
@@ -103,6 +102,8 @@ func (c *checker) references(p pods) {
 		case slices.Contains(alwaysThere, r.kind+" "+r.name):
 		case is:
 			c.missingKeys(r, there)
+		case c.absent(r) && c.mayBeMade(r):
+			c.notes(p.Manifest, r.path, "if the application does not start, "+r.next(), "%s %s is created by nothing but, perhaps, pods that may create such objects", r.kind, r.name)
 		case c.absent(r):
 			c.stops(p.Manifest, r.path, r.next(), "%s %s is created by nobody", r.kind, r.name)
 		}
@@ -113,75 +114,6 @@ func (c *checker) references(p pods) {
 	if name := ptr.Deref(p.spec.RuntimeClassName, ""); name != "" {
 		c.wanted(p, "RuntimeClass", name, "runtimeClassName")
 	}
-}
-
-// absent reports whether nothing creates what is referred to, now or when it runs.
-func (c *checker) absent(r reference) bool {
-	if r.kind == "PersistentVolumeClaim" && slices.ContainsFunc(c.objects, func(m app.Manifest) bool { return keepsNames(m, r.name) }) {
-		return false
-	}
-	return !slices.ContainsFunc(c.objects, func(m app.Manifest) bool { return c.makes(m, r) })
-}
-
-// makes reports whether an object may create what is referred to when it runs: a custom resource, whose controller does, or pods with
-// permissions of their own. Both name it; the name of a custom resource may also begin the name, unless it is the name of everything, as
-// that of a chart's release is. If they do not create it, the kubelet says so later.
-func (c *checker) makes(m app.Manifest, r reference) bool {
-	if isCustom(m) {
-		name := m.Object.GetName()
-		shared := slices.ContainsFunc(c.objects, func(other app.Manifest) bool { return other.Object.GetName() == name && !isCustom(other) })
-		spec, _, _ := unstructured.NestedFieldNoCopy(m.Object.Object, "spec")
-		return name == r.name || names(spec, r.name) || prefixed(r.name, name+"-") && !shared
-	}
-	for _, p := range podsOf(m) {
-		if account := p.spec.ServiceAccountName; account == "" || account == "default" {
-			continue
-		}
-		for _, one := range p.containers() {
-			said := slices.Concat(one.Command, one.Args)
-			for _, e := range one.Env {
-				said = append(said, e.Value)
-			}
-			if slices.ContainsFunc(said, func(text string) bool { return hasWord(text, r.name) }) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// isCustom reports whether an object is of a kind that a CustomResourceDefinition makes.
-func isCustom(m app.Manifest) bool {
-	group := m.Object.GroupVersionKind().Group
-	return !scheme.Scheme.IsGroupRegistered(group) && !slices.Contains(ofServer, group)
-}
-
-func prefixed(name, prefix string) bool {
-	return len(name) > len(prefix) && strings.HasPrefix(name, prefix)
-}
-
-// names reports whether a text below a value is a name.
-func names(value any, name string) bool {
-	switch value := value.(type) {
-	case map[string]any:
-		for _, one := range value {
-			if names(one, name) {
-				return true
-			}
-		}
-	case []any:
-		return slices.ContainsFunc(value, func(one any) bool { return names(one, name) })
-	case string:
-		return value == name
-	}
-	return false
-}
-
-// hasWord reports whether a name is in a text and not a part of a longer name.
-func hasWord(text, name string) bool {
-	return slices.Contains(strings.FieldsFunc(text, func(r rune) bool {
-		return r != '-' && r != '.' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
-	}), name)
 }
 
 // missingKeys finds keys that an object does not have. Only the names of the keys of a Secret are looked at.

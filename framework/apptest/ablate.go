@@ -1,7 +1,6 @@
 package apptest
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -35,6 +34,7 @@ type twin struct {
 	scenario.Spec
 	fault    string
 	workload app.Workload
+	named    string // the workload, as in names of scenarios
 }
 
 // Removal is a practice that is taken away, in several scenarios.
@@ -50,14 +50,13 @@ type Removal struct {
 // was run: see Trial.Add.
 func (t Test) Ablate(times int) (specs []scenario.Spec, tried *Trial, err error) {
 	t.Faults = nil
-	if err := errors.Join(t.Findings().Err(), t.validate()); err != nil {
+	if t, err = t.checked(); err != nil {
 		return nil, nil, err
 	}
 	tried = &Trial{test: t, times: times}
-	probed := t.probed()
 	var broken []scenario.Spec
 	for _, w := range t.App.Workloads {
-		if len(probed[w.Name]) == 0 {
+		if len(t.known.probed[w.Name]) == 0 {
 			continue
 		}
 		for _, fault := range additionsUnder {
@@ -100,7 +99,7 @@ func (tried *Trial) twin(w app.Workload, fault string) (twin, error) {
 		return tried.twins[at], nil
 	}
 	spec, err := tried.test.scenario(w, fault)
-	made := twin{spec, fault, w}
+	made := twin{spec, fault, w, tried.test.known.names[w.Name]}
 	tried.twins = append(tried.twins, made)
 	return made, err
 }
@@ -113,7 +112,7 @@ func (t twin) without(p Practice, n int) (scenario.Spec, error) {
 	}
 	s := t.Spec
 	s.App = &changed
-	s.Name = fmt.Sprintf("%s/%s-%s-%d", ablation, p.Name, t.workload.Name, n+1)
+	s.Name = fmt.Sprintf("%s/%s-%s-%d", ablation, p.Name, t.named, n+1)
 	s.Claim = fmt.Sprintf("without %s, %s loses requests", p.Removed, t.Name)
 	if i := slices.IndexFunc(changed.Workloads, func(other app.Workload) bool { return other.Name == t.workload.Name }); i >= 0 {
 		made := Faults[p.Fault].make(changed.Workloads[i]) // scaling depends on the replicas

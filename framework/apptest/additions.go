@@ -102,7 +102,7 @@ func (t twin) with(f history.Finding, n int) (scenario.Spec, error) {
 	if err != nil {
 		return s, err
 	}
-	s.Name = fmt.Sprintf("%s/%s-%s-%d", addition, f.Rule, t.workload.Name, n+1)
+	s.Name = fmt.Sprintf("%s/%s-%s-%d", addition, f.Rule, t.named, n+1)
 	s.Claim = "with " + f.Rule + " mended, " + t.Claim
 	return s, s.Validate()
 }

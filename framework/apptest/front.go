@@ -56,6 +56,9 @@ func (p Probe) leads(a app.App, u *url.URL) error {
 		return fmt.Errorf("probe %s: Service %s is headless, so that its pods are asked at their own port: write %s in place of %s", p.Name, service.Name, prose.List(ports), port)
 	case !known:
 		return fmt.Errorf("probe %s: Service %s has no port %s; it has %s", p.Name, service.Name, port, prose.List(ports))
+	case a.Unnamed(service, port) != "":
+		return fmt.Errorf("probe %s: port %s of Service %s leads to the port %s of its pods, and no container has a port of this name, so that nothing answers: name the port of the container, or have its number as targetPort",
+			p.Name, port, service.Name, a.Unnamed(service, port))
 	case slices.Contains(p.Behind, service.Name):
 		return fmt.Errorf("probe %s: behind: Service %s cannot be behind itself", p.Name, service.Name)
 	}

@@ -159,7 +159,10 @@ func (p Probe) Check(namespace string) error {
 	case u.Scheme == "tcp" && u.Port() == "":
 		return fmt.Errorf("probe %s: %q has no port", p.Name, p.URL)
 	}
-	for _, l := range p.Lanes {
+	for i, l := range p.Lanes {
+		if slices.Contains(p.Lanes[:i], l) {
+			return fmt.Errorf("probe %s: lane %s is there twice", p.Name, l)
+		}
 		if !slices.Contains(p.lanesOf(), l) {
 			return fmt.Errorf("probe %s: lane %q: want one of %q", p.Name, l, p.lanesOf())
 		}

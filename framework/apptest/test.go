@@ -27,6 +27,22 @@ type Test struct {
 	Promises Promises
 	// Existing says that the cluster is there already, and may have what the application does not bring.
 	Existing bool
+
+	known *known
+}
+
+// known is what is found out of a test once, because each of its scenarios asks for it.
+type known struct {
+	probed map[string][]Probe // that reach a workload, by its name
+	names  map[string]string  // of workloads, as parts of names of scenarios
+	notes  []string           // of what cannot work, with which the test runs
+}
+
+// checked is the test with what is known of it. The error is of a test that cannot work.
+func (t Test) checked() (Test, error) {
+	findings := t.Findings()
+	t.known = &known{t.probed(), namesOf(t.App.Workloads), findings.Notes()}
+	return t, errors.Join(findings.Err(), t.validate())
 }
 
 // suite is the first part of the names of the scenarios.
@@ -53,16 +69,15 @@ func (t Test) idling() (before, after time.Duration) {
 // Scenarios are the scenarios of the test: each fault for each workload that it is done to, in the order of the workloads. Untested are the
 // workloads that nothing is done to.
 func (t Test) Scenarios() (all []scenario.Spec, untested []Untested, err error) {
-	if err := errors.Join(t.Findings().Err(), t.validate()); err != nil {
+	if t, err = t.checked(); err != nil {
 		return nil, nil, err
 	}
 	var skipped []string
-	probed := t.probed()
 	for _, w := range t.App.Workloads {
 		faults := t.faults(w)
 		switch {
 		case len(faults) > 0:
-		case len(probed[w.Name]) > 0:
+		case len(t.known.probed[w.Name]) > 0:
 			untested = append(untested, Untested{w, "no fault is aimed at it"})
 		default:
 			untested = append(untested, Untested{w, "no URL leads to it, and no fault is aimed at it"})
@@ -125,7 +140,7 @@ type Untested struct {
 
 // faults are the names of the faults that are done to a workload, each once.
 func (t Test) faults(w app.Workload) (names []string) {
-	reached, faults := len(t.probed()[w.Name]) > 0, t.Faults
+	reached, faults := len(t.known.probed[w.Name]) > 0, t.Faults
 	if len(faults) == 0 {
 		faults = DefaultFaults
 	}
@@ -147,7 +162,7 @@ func (t Test) Findings() appcheck.Findings {
 
 func (t Test) validate() error {
 	if len(t.Probes) == 0 {
-		return fmt.Errorf("no probe: give the URL of a Service with --url, such as %s", t.exampleURL())
+		return t.unasked()
 	}
 	errs := []error{t.Promises.Check(t.Probes)}
 	seen := map[string]bool{}
@@ -162,8 +177,12 @@ func (t Test) validate() error {
 		}
 	}
 	var workloads []string
+	kinds := map[string]string{}
 	for _, w := range t.App.Workloads {
-		workloads = append(workloads, w.Name)
+		if kind, is := kinds[w.Name]; is {
+			errs = append(errs, app.SameName(w, kind))
+		}
+		kinds[w.Name], workloads = w.Kind, append(workloads, w.Name)
 	}
 	for _, one := range t.Faults {
 		name, workload, aimed := strings.Cut(one, ":")
@@ -182,14 +201,16 @@ func meant(name string, names []string) string {
 	return cmp.Or(selection.Meant(name, names), "want one of "+strings.Join(names, ", "))
 }
 
-// exampleURL is a URL of the first Service that has pods, for an error.
-func (t Test) exampleURL() string {
+// unasked is the error of a test without a probe: it names a URL, or what lacks for one.
+func (t Test) unasked() error {
 	for _, s := range t.App.Services {
-		if len(t.App.Behind(s.Name)) > 0 && len(s.Ports) > 0 {
-			return fmt.Sprintf("http://%s.%s:%d/", s.Name, t.App.Namespace, s.Ports[0].Port)
+		if ports := t.App.PortsOf(s); len(t.App.Behind(s.Name)) > 0 && len(ports) > 0 {
+			return fmt.Errorf("no probe: give the URL of a Service with --url, such as http://%s.%s:%s/", s.Name, t.App.Namespace, ports[0])
 		}
 	}
-	return "http://web." + t.App.Namespace + "/"
+	w := t.App.Workloads[0]
+	return fmt.Errorf("nothing can be asked: no Service leads to %s %s, nor to another of %s: add a Service that answers clients, and name its URL with --url or a probe in holdfast.yaml",
+		w.Kind, w.Name, prose.Count(len(t.App.Workloads), "workload"))
 }
 
 // probed are the probes that reach each workload, by its name.
@@ -209,7 +230,7 @@ func (t Test) scenario(w app.Workload, name string) (scenario.Spec, error) {
 	s := d.make(w)
 	s.Name = suite + "/" + name
 	if t.several() {
-		s.Name += "-" + w.Name
+		s.Name += "-" + t.known.names[w.Name]
 	}
 	s.About = cmp.Or(s.About, time.Minute)
 	s.Claim = d.claim(w, t.promise(&s, d.class, d.limit), t.clients(w))
@@ -218,7 +239,7 @@ func (t Test) scenario(w app.Workload, name string) (scenario.Spec, error) {
 
 // several reports whether names of scenarios must tell the workload: a probe reaches several, or a fault names one.
 func (t Test) several() bool {
-	return len(t.probed()) > 1 || slices.ContainsFunc(t.Faults, func(one string) bool { return strings.Contains(one, ":") })
+	return len(t.known.probed) > 1 || slices.ContainsFunc(t.Faults, func(one string) bool { return strings.Contains(one, ":") })
 }
 
 // clients are those of whom a fault in a workload is promised to be invisible; empty: only those of the workload itself.
@@ -242,8 +263,8 @@ func (t Test) under(s scenario.Spec, w app.Workload) (scenario.Spec, error) {
 	before, after := t.idling()
 	s.About += max(0, before-max(s.Steady, steady)) + max(0, after-recovered)
 	s.Cluster, s.App, s.Tested, s.Steady, s.Recovered = cluster, &t.App, w.Name, max(s.Steady, steady, before), max(recovered, after)
-	s.Load, s.Aside = t.load(), len(t.probed()[w.Name]) == 0
-	s.Fronts, s.Notes = t.fronts(t.Probes), slices.Concat(s.Notes, t.Notes(w), t.App.Notes, t.Findings().Notes())
+	s.Load, s.Aside = t.load(), len(t.known.probed[w.Name]) == 0
+	s.Fronts, s.Notes = t.fronts(t.Probes), slices.Concat(s.Notes, t.Notes(w), t.App.Notes, t.known.notes)
 	spec := s.WithDefaults()
 	return spec, spec.Validate()
 }

@@ -21,11 +21,11 @@ import (
 // same steps and faults, the requests of all probes, and what is promised to clients. The rolling updates and the drain between the steps
 // are those of the first workload that a probe reaches, other than a DaemonSet, which no drain moves.
 func (t Test) Upgrade(name string, of scenario.Spec) (scenario.Spec, error) {
-	if err := errors.Join(t.Findings().Err(), t.validate()); err != nil {
+	t, err := t.checked()
+	if err != nil {
 		return scenario.Spec{}, err
 	}
-	probed := t.probed()
-	at := slices.IndexFunc(t.App.Workloads, func(w app.Workload) bool { return len(probed[w.Name]) > 0 && w.Kind != workloads.DaemonSet })
+	at := slices.IndexFunc(t.App.Workloads, func(w app.Workload) bool { return len(t.known.probed[w.Name]) > 0 && w.Kind != workloads.DaemonSet })
 	if at < 0 {
 		return scenario.Spec{}, errors.New("no probe reaches a Deployment or StatefulSet of the application")
 	}

@@ -1,0 +1,57 @@
+package appcheck
+
+import (
+	"strings"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/api/validation/path"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/holdfast-ha/holdfast/workloads/app"
+)
+
+// name finds a name that the API server refuses.
+func (c *checker) name(m app.Manifest) {
+	kind := m.Object.GroupVersionKind().GroupKind()
+	rule := validation.NameIsDNSSubdomain
+	switch {
+	case kind.Group == rbacv1.GroupName:
+		rule = path.ValidatePathSegmentName
+	case kind.String() == "Service":
+		rule = validation.NameIsDNSLabel
+	case c.app.Serves(kind.Group): // it has rules of its own
+		return
+	}
+	if wrong := rule(m.Object.GetName(), false); len(wrong) > 0 {
+		cause, _, _ := strings.Cut(wrong[0], " (e.g.") // which is followed by a regular expression
+		c.stops(m, []any{"metadata", "name"}, "rename it in the manifests of the test", "Kubernetes takes no such name: %s", cause)
+	}
+}
+
+// selector finds a workload that does not select its own pods.
+func (c *checker) selector(p pods) {
+	switch p.Object.GroupVersionKind().GroupKind().String() {
+	case "Deployment.apps", "StatefulSet.apps", "DaemonSet.apps", "ReplicaSet.apps":
+	default:
+		return
+	}
+	const next = "have the labels of the pod template in spec.selector.matchLabels"
+	fields, _, _ := unstructured.NestedMap(p.Object.Object, "spec", "selector")
+	var asked metav1.LabelSelector
+	if runtime.DefaultUnstructuredConverter.FromUnstructured(fields, &asked) != nil {
+		return // the API server says what is wrong
+	}
+	selector, err := metav1.LabelSelectorAsSelector(&asked)
+	switch at := []any{"spec", "selector"}; {
+	case err != nil:
+		c.stops(p.Manifest, at, next, "%v", err)
+	case selector.Empty():
+		c.stops(p.Manifest, []any{"spec"}, next, "it has no selector")
+	case !selector.Matches(labels.Set(p.labels)):
+		c.stops(p.Manifest, at, next, "it does not select the pods of its template, which have the labels %q", labels.FormatLabels(p.labels))
+	}
+}

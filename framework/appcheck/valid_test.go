@@ -1,0 +1,105 @@
+package appcheck_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/holdfast-ha/holdfast/framework/appcheck"
+)
+
+// What the API server refuses for its name or its selector is found before there is a cluster, and what it takes is not.
+func TestWhatTheAPIServerWouldRefuse(t *testing.T) {
+	const nameNext, selectorNext = ": rename it in the manifests of the test", ": have the labels of the pod template in spec.selector.matchLabels"
+	workload := func(kind, selector string) string {
+		return object("apps/v1", kind, "db", "spec: {"+selector+"template: {metadata: {labels: {app: db}}, spec: {containers: [{name: c, image: i}]}}}")
+	}
+	for name, test := range map[string]struct {
+		text  string
+		stops []string
+	}{
+		"capitals":              {object("v1", "ConfigMap", "Shop_1", ""), []string{"ConfigMap Shop_1: metadata.name: Kubernetes takes no such name: a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character" + nameNext}},
+		"300 letters":           {object("v1", "ConfigMap", strings.Repeat("x", 300), ""), []string{"ConfigMap " + strings.Repeat("x", 300) + ": metadata.name: Kubernetes takes no such name: must be no more than 253 characters" + nameNext}},
+		"a dot in a Service":    {object("v1", "Service", "shop.v1", ""), []string{"Service shop.v1: metadata.name: Kubernetes takes no such name: must not contain dots" + nameNext}},
+		"a dot elsewhere":       {object("v1", "ConfigMap", "shop.v1", ""), nil},
+		"a Role of a system":    {object("rbac.authorization.k8s.io/v1", "Role", "system:Shop_1", ""), nil},
+		"a Role with a slash":   {object("rbac.authorization.k8s.io/v1", "Role", "a/b", ""), []string{"Role a/b: metadata.name: Kubernetes takes no such name: may not contain '/'" + nameNext}},
+		"another selector":      {workload("StatefulSet", "selector: {matchLabels: {app: other}}, "), []string{`StatefulSet db: spec.selector: it does not select the pods of its template, which have the labels "app=db"` + selectorNext}},
+		"no selector":           {workload("DaemonSet", ""), []string{"DaemonSet db: spec: it has no selector" + selectorNext}},
+		"a selector of nothing": {workload("Deployment", "selector: {}, "), []string{"Deployment db: spec: it has no selector" + selectorNext}},
+		"no such operator":      {workload("Deployment", "selector: {matchExpressions: [{key: app, operator: Is, values: [db]}]}, "), []string{`Deployment db: spec.selector: "Is" is not a valid label selector operator` + selectorNext}},
+		"by an expression":      {workload("Deployment", "selector: {matchExpressions: [{key: app, operator: In, values: [db, x]}]}, "), nil},
+		"a Job, which has none": {object("batch/v1", "Job", "db", "spec: {template: {spec: {containers: [{name: c, image: i}]}}}"), nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			stops, _ := found(appcheck.Check(read(t, web(container(""))+test.text, ""), plan(t)))
+			for i := range stops {
+				stops[i] = withoutFile(stops[i])
+			}
+			if diff := cmp.Diff(test.stops, stops); diff != "" {
+				t.Errorf("what stops the application (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// An absent Secret is noted where pods may create it without being told its name, and stops the application where they may not.
+func TestSecretsThatPodsMayMake(t *testing.T) {
+	const account = "serviceAccountName: maker\n      initContainers: [{name: make, image: i, command: [make]}]\n      "
+	role := func(kind, rule string) string {
+		return object("rbac.authorization.k8s.io/v1", kind, "makes", "rules: [{"+rule+"}]")
+	}
+	bind := func(kind, role, subject string) string {
+		return object("rbac.authorization.k8s.io/v1", kind, "makes", "roleRef: {apiGroup: rbac.authorization.k8s.io, kind: "+role+"}\nsubjects: [{kind: ServiceAccount, name: "+subject+"}]")
+	}
+	const all = "apiGroups: [''], resources: [secrets], verbs: [get, create]"
+	for name, test := range map[string]struct {
+		text string
+		may  bool
+	}{
+		"a Role":                   {role("Role", all) + bind("RoleBinding", "Role, name: makes", "maker"), true},
+		"a ClusterRole, all of it": {role("ClusterRole", "apiGroups: ['*'], resources: ['*'], verbs: ['*']") + bind("ClusterRoleBinding", "ClusterRole, name: makes", "maker, namespace: shop"), true},
+		"a role of each cluster":   {bind("RoleBinding", "ClusterRole, name: edit", "maker"), true},
+		"reading only":             {role("Role", "apiGroups: [''], resources: [secrets], verbs: [get, list]") + bind("RoleBinding", "Role, name: makes", "maker"), false},
+		"other objects":            {role("Role", "apiGroups: [''], resources: [configmaps], verbs: [create]") + bind("RoleBinding", "Role, name: makes", "maker"), false},
+		"another account":          {role("Role", all) + bind("RoleBinding", "Role, name: makes", "other"), false},
+		"another role":             {role("Role", all) + bind("RoleBinding", "Role, name: others", "maker"), false},
+		"not bound":                {role("Role", all), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := read(t, web(account+container(fromDB))+object("v1", "ServiceAccount", "maker", "")+test.text, "")
+			stops, notes := found(appcheck.Check(a, plan(t)))
+			const want = "Secret db is created by nothing but, perhaps, pods that may create such objects: if the application does not start, add it to the manifests"
+			if noted := len(notes) == 1 && strings.Contains(notes[0], want); noted != test.may || (len(stops) == 0) != test.may {
+				t.Errorf("stops %q, notes %q", stops, notes)
+			}
+			if made, _ := appcheck.Generate(a); len(made) != 1 {
+				t.Errorf("generated on request: %v", made)
+			}
+		})
+	}
+}
+
+// Twenty times the objects are about twenty times the work, also where each lacks something.
+func TestChecksAreInProportionToTheObjects(t *testing.T) {
+	for name, one := range map[string]string{
+		"absent Secrets":   strings.NewReplacer("name: web", "name: web-N", "name: db", "name: db-N").Replace(web(container(fromDB))),
+		"unknown kinds":    strings.Replace(certificate, "name: c", "name: c-N", 1),
+		"named ConfigMaps": strings.ReplaceAll(web("volumes: [{name: v, configMap: {name: web}}]\n      "+container(""))+object("v1", "ConfigMap", "web", ""), "name: web", "name: web-N"),
+	} {
+		allocations := func(n int) float64 {
+			var b strings.Builder
+			b.WriteString(web(container("")))
+			for i := range n {
+				b.WriteString("---\n" + strings.ReplaceAll(one, "-N", fmt.Sprint("-", i)))
+			}
+			a := read(t, b.String(), "")
+			return testing.AllocsPerRun(1, func() { appcheck.Check(a, plan(t)) })
+		}
+		if few, many := allocations(10), allocations(200); many > 25*few {
+			t.Errorf("%s: 10 take %.0f allocations, 200 take %.0f", name, few, many)
+		}
+	}
+}
