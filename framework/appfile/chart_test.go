@@ -92,7 +92,7 @@ func TestFlagsAddToAFileWithAChart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"mine", "--values", "prod.yaml", "--values", "eu.yaml"}, append(args[1:2:2], args[6:]...)); diff != "" {
+	if diff := cmp.Diff([]string{"mine", "--values", "prod.yaml", "--values", "eu.yaml"}, append(args[1:2:2], args[6:10]...)); diff != "" {
 		t.Errorf("Helm's arguments %q (-want +got):\n%s", args, diff)
 	}
 	var before []string

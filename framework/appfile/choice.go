@@ -86,7 +86,7 @@ func (c Choice) Test(ctx context.Context) (t apptest.Test, err error) {
 
 // added are the sources of a file with what flags add to them.
 func added(file, flags app.Sources) app.Sources {
-	file.Before = append(file.Before, flags.Before...)
+	file.Before, file.Without = append(file.Before, flags.Before...), append(file.Without, flags.Without...)
 	file.Chart.Values = append(file.Chart.Values, flags.Chart.Values...) // the last one wins
 	file.Chart.Release = cmp.Or(flags.Chart.Release, file.Chart.Release)
 	return file
@@ -136,6 +136,7 @@ func (c Choice) Words() (words []string) {
 	add("--values", c.Sources.Chart.Values...)
 	add("--release", c.Sources.Chart.Release)
 	add("--before", c.Sources.Before...)
+	add("--without", c.Sources.Without...)
 	add("--secrets", c.Secrets)
 	add("-n", c.Namespace)
 	add("--image", c.Images...)

@@ -95,7 +95,7 @@ func TestDisturbanceRefuses(t *testing.T) {
 		"backwards":            {`to: "16:30"`, `to: "08:00"`, "disturb.window: it ends at 08:00"},
 		"no undo":              {`, undo: "start $NODE"`, "", "disturb.nodeKill: want both, command and undo"},
 		"a fault of kind's":    {"drain,", "partition,", `fault "partition": on a cluster that holdfast did not make, want one of rollout, delete-pod`},
-		"a fault twice":        {"drain,", "rollout,", `fault "rollout": it is named twice`},
+		"a fault twice":        {"drain,", "rollout,", "faults[1]: rollout is there twice"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if !strings.Contains(onACluster, test.old) {

@@ -67,9 +67,20 @@ func faultsKnown(root *yaml.Node, existing bool) error {
 		if root.Content[i].Value != "faults" {
 			continue
 		}
+		seen := map[[2]string]bool{}
 		for j, one := range root.Content[i+1].Content {
-			name, _ := nameOf(one)
-			if name == nil || slices.Contains(names, name.Value) {
+			name, workload := nameOf(one)
+			if name == nil {
+				continue
+			}
+			what := [2]string{name.Value}
+			if workload != nil {
+				what[1] = workload.Value
+			}
+			if seen[what] {
+				errs = append(errs, fmt.Errorf("line %d, column %d: faults[%d]: %s is there twice", name.Line, name.Column, j, strings.TrimSpace(what[0]+" "+what[1])))
+			}
+			if seen[what] = true; slices.Contains(names, name.Value) {
 				continue
 			}
 			want := selection.Meant(name.Value, names)

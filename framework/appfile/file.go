@@ -1,13 +1,16 @@
 package appfile
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/holdfast-ha/holdfast/framework/appimages"
 	"github.com/holdfast-ha/holdfast/framework/apptest"
@@ -43,6 +46,7 @@ type App struct {
 	Kustomize string   `yaml:"kustomize"` // a folder with a kustomization
 	Chart     *Chart   `yaml:"chart"`     // a Helm chart
 	Before    []string `yaml:"before"`    // files, folders or URLs with what must be ready before all else, such as operators
+	Without   []string `yaml:"without"`   // kinds of which all objects are left out, such as ServiceMonitor or Certificate.cert-manager.io; reports say so; default: those by which no request is answered, if nothing defines them
 	Secrets   string   `yaml:"secrets"`   // for Secrets that are absent: generate makes them with random values; default: each is an error
 	Namespace string   `yaml:"namespace"` // of objects that name no namespace; default: app
 	Images    []string `yaml:"images"`    // archives of 'docker save', or names of images
@@ -73,7 +77,7 @@ type Probe struct {
 	TLS     *TLS              `yaml:"tls"`     // how the certificate of an https or wss URL is verified; with grpc: the server is asked over TLS; {} trusts the usual certificate authorities
 	Behind  []string          `yaml:"behind"`  // Services to which the pods of that Service, a proxy, send requests on
 	From    string            `yaml:"from"`    // outside: as clients outside of the cluster ask a Service of type NodePort, at its node port of each worker in turn, or of type LoadBalancer, at the address of its load balancer, or with the number of a node port in the URL at the nodes; default: as pods do
-	Rate    float64           `yaml:"rate"`    // in requests a second on each lane; default: 50, or less where many lanes share 400
+	Rate    Rate              `yaml:"rate"`    // in requests a second on each lane; default: 50, or less where many lanes share 400
 	Idle    *Idle             `yaml:"idle"`    // how long a kept connection is idle between two requests, give or take a tenth, such as 5s, so that a server's keep-alive time-out of that length is met; at most 1m, and not for HTTP/2; default: as short as the rate has it
 	Lanes   []string          `yaml:"lanes"`   // which connections are used: a new one for each request (fresh, h2c-fresh, h2-fresh, tcp, ws), or kept ones (reused, h2c, h2, tcp-kept, ws-kept); fresh and reused speak HTTP/1.1, h2c and h2c-fresh HTTP/2 without TLS, h2 and h2-fresh HTTP/2 over TLS; default: both of the protocol, for http and https URLs HTTP/1.1
 
@@ -108,9 +112,13 @@ func Read(path string) (File, error) {
 }
 
 func parse(text []byte) (f File, err error) {
-	var document yaml.Node
-	if err := yaml.Unmarshal(text, &document); err != nil {
+	var document, second yaml.Node
+	documents := yaml.NewDecoder(bytes.NewReader(text))
+	if err := documents.Decode(&document); err != nil && !errors.Is(err, io.EOF) {
 		return f, err
+	}
+	if err := documents.Decode(&second); err == nil && second.Content[0].Tag != "!!null" {
+		return f, fmt.Errorf("line %d: a second document begins: a file is about one application, so write another file for it", second.Content[0].Line)
 	}
 	if len(document.Content) == 0 {
 		return f, fmt.Errorf("it is empty: want apiVersion: %s, kind: %s, app and probes", APIVersion, Kind)
@@ -129,6 +137,8 @@ func parse(text []byte) (f File, err error) {
 		return f, fmt.Errorf("apiVersion %q: this holdfast reads %s", f.APIVersion, APIVersion)
 	case f.Kind != Kind:
 		return f, fmt.Errorf("kind %q: want %s", f.Kind, Kind)
+	case f.App.Namespace != "" && len(validation.IsDNS1123Label(f.App.Namespace)) > 0:
+		return f, fmt.Errorf("app.namespace %q: want a name of lower-case letters, digits and dashes", f.App.Namespace)
 	case f.App.Chart != nil && f.App.Chart.Path == "":
 		return f, errors.New("app.chart: it has no path")
 	case f.Disturb != nil && f.Cluster.UID == "":
@@ -164,7 +174,7 @@ func (a *App) under(folder string) {
 
 // Sources are where the manifests are.
 func (f File) Sources() app.Sources {
-	s := app.Sources{Files: f.App.Manifests, Kustomize: f.App.Kustomize, Before: f.App.Before}
+	s := app.Sources{Files: f.App.Manifests, Kustomize: f.App.Kustomize, Before: f.App.Before, Without: f.App.Without}
 	if c := f.App.Chart; c != nil {
 		s.Chart = app.Chart{Path: c.Path, Values: c.Values, Release: c.Release}
 	}
@@ -184,7 +194,7 @@ func (f File) ProbesOf() (all []apptest.Probe, err error) {
 		if p.From != "" && p.From != FromOutside {
 			return nil, fmt.Errorf("probe %s: from: %q: want %s, or leave it out", made.Name, p.From, FromOutside)
 		}
-		made.Rate, made.Behind, made.Outside, made.Like = p.Rate, p.Behind, p.From != "", bool(p.Expect.Like)
+		made.Rate, made.Behind, made.Outside, made.Like = float64(p.Rate), p.Behind, p.From != "", bool(p.Expect.Like)
 		if p.Idle != nil {
 			made.Idle = p.Idle.Duration
 		}

@@ -107,7 +107,17 @@ func TestMistakesAreNamedWithTheirPlace(t *testing.T) {
 		"no time to be idle":     {"rate: 20", "idle: 0s", `line 15, column 11: idle "0s": want a duration such as 5s, above 0s and at most 1m`},
 		"too long to be idle":    {"rate: 20", "idle: 2m", `idle "2m": want a duration`},
 		"idle things":            {"rate: 20", "idle: [5s]", "probes[0].idle: want a duration such as 5s"},
-		"a text for a rate":      {"rate: 20", "rate: many", "line 15"},
+		"a text for a rate":      {"rate: 20", "rate: many", `line 15, column 11: probes[0].rate: "many": want a number of requests a second, above 0 and at most 50000`},
+		"no rate at all":         {"rate: 20", "rate: 0", `line 15, column 11: probes[0].rate: "0": want a number of requests a second, above 0`},
+		"a negative rate":        {"rate: 20", "rate: -1", `probes[0].rate: "-1": want a number of requests a second`},
+		"too high a rate":        {"rate: 20", "rate: 1e9", `probes[0].rate: "1e9": want a number of requests a second`},
+		"no number":              {"rate: 20", "rate: .nan", `probes[0].rate: ".nan": want a number of requests a second`},
+		"a second application":   {whole, whole + "---\n" + whole, "line 24: a second document begins: a file is about one application"},
+		"a second text":          {whole, whole + "---\nx\n", "line 23: a second document begins"},
+		"no namespace":           {"namespace: shop", "namespace: Not A Namespace", `app.namespace "Not A Namespace": want a name of lower-case letters, digits and dashes`},
+		"a long namespace":       {"namespace: shop", "namespace: " + strings.Repeat("x", 64), "want a name of lower-case letters"},
+		"a fault twice":          {"[rollout, drain]", "[rollout, drain, rollout]", "line 21, column 26: faults[2]: rollout is there twice"},
+		"of a workload twice":    {"[rollout, drain]", "[{drain: web}, drain, {drain: web}]", "faults[2]: drain web is there twice"},
 		"a typo in a header":     {"fromSecret", "fromSecrets", "line 12, column 45: there is no field probes[0].headers.Authorization.fromSecrets: did you mean fromSecret?"},
 		"a list for a header":    {`"1"`, `["1"]`, "line 12, column 24: probes[0].headers.X-Probe: want a text, or fromSecret"},
 		"a header of nothing":    {"{fromSecret: probe-token/header}", "{}", `line 12, column 44: fromSecret: "/" is no key of a Secret: want NAME/KEY`},
@@ -122,7 +132,7 @@ func TestMistakesAreNamedWithTheirPlace(t *testing.T) {
 		"no manifests":           {"  manifests: [k8s/]\n", "", "app: it names no manifests, no kustomize folder and no chart"},
 		"no YAML":                {"kind: App", "kind: [App", "line"},
 		"nothing in it":          {whole, "", "it is empty"},
-		"a list of nothings":     {whole, "- a\n", "want fields of its own"},
+		"a list of nothings":     {whole, "- a\n", "line 1, column 1: the file: want fields of its own"},
 		"a chart as a text":      {"  namespace: shop", "  chart: shop", "line 7, column 10: app.chart: want fields of its own"},
 		"a typo in a chart":      {"  namespace: shop", "  chart: {path: shop, value: [a]}", "line 7, column 23: there is no field app.chart.value: did you mean values?"},
 		"one file as values":     {"  namespace: shop", "  chart: {path: shop, values: a}", "line 7, column 31: app.chart.values: want a list"},
@@ -134,6 +144,18 @@ func TestMistakesAreNamedWithTheirPlace(t *testing.T) {
 				t.Errorf("error %v, want one with %q", err, test.want)
 			}
 		})
+	}
+}
+
+// What looks like a second document, or like the same fault, and is none.
+func TestWhatIsNotThereTwice(t *testing.T) {
+	for name, text := range map[string]string{
+		"an end": whole + "---\n", "a comment": whole + "---\n# nothing\n", "marks": "---\n" + whole + "...\n", "no rate": strings.Replace(whole, "rate: 20", "rate:", 1),
+		"two workloads": strings.Replace(whole, "[rollout, drain]", "[{drain: web}, {drain: db}, drain]", 1),
+	} {
+		if _, err := appfile.Read(write(t, text)); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 

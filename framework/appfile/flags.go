@@ -32,5 +32,6 @@ func ManifestFlags(flags *pflag.FlagSet, from *app.Sources, namespace *string) {
 	flags.StringVar(&from.Chart.Release, "release", "", "name of the chart's release (default: that of the chart)")
 	flags.StringSliceVar(&from.Before, "before", nil,
 		"file, folder or URL with what must be ready before all else, such as operators; can be repeated")
+	flags.StringSliceVar(&from.Without, "without", nil, "kind of objects that are left out, such as ServiceMonitor; can be repeated")
 	flags.StringVarP(namespace, "namespace", "n", "", "namespace of objects that name none (default \""+app.DefaultNamespace+"\")")
 }

@@ -1,6 +1,7 @@
 package appfile
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"reflect"
@@ -10,6 +11,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/holdfast-ha/holdfast/framework/load"
 	"github.com/holdfast-ha/holdfast/framework/selection"
 )
 
@@ -32,7 +34,7 @@ func unknown(n *yaml.Node, t reflect.Type, path string) (errs []error) {
 		errs = append(errs, fmt.Errorf("line %d, column %d: %s: want %s", n.Line, n.Column, path, wanted(t)))
 	case t == reflect.TypeFor[Faults](): // its own method knows
 	case n.Kind == yaml.ScalarNode && slices.Contains([]reflect.Kind{reflect.Bool, reflect.Int, reflect.Float64}, t.Kind()):
-		if n.Decode(reflect.New(t).Interface()) != nil {
+		if n.Decode(reflect.New(t).Interface()) != nil || t == reflect.TypeFor[Rate]() && !Rate(0).valid(n) {
 			errs = append(errs, fmt.Errorf("line %d, column %d: %s: %q: want %s", n.Line, n.Column, path, n.Value, wanted(t)))
 		}
 	case n.Kind == yaml.ScalarNode && reflect.PointerTo(t).Implements(unmarshaler): // it may be a text
@@ -68,7 +70,7 @@ func unknown(n *yaml.Node, t reflect.Type, path string) (errs []error) {
 	case n.Kind == yaml.MappingNode, n.Kind == yaml.SequenceNode && t.Kind() != reflect.Slice,
 		n.Kind == yaml.ScalarNode && (n.Tag != "!!null" || optional) && t.Kind() == reflect.Struct, // of an optional one, {} means something
 		n.Kind == yaml.ScalarNode && n.Tag != "!!null" && (t.Kind() == reflect.Slice || t.Kind() == reflect.Map):
-		errs = append(errs, fmt.Errorf("line %d, column %d: %s: want %s", n.Line, n.Column, path, wanted(t)))
+		errs = append(errs, fmt.Errorf("line %d, column %d: %s: want %s", n.Line, n.Column, cmp.Or(path, "the file"), wanted(t)))
 	}
 	return errs
 }
@@ -117,6 +119,8 @@ func wanted(t reflect.Type) string {
 		return wantedFailed
 	case t == reflect.TypeFor[Span]():
 		return wantedSpan
+	case t == reflect.TypeFor[Rate]():
+		return fmt.Sprintf("a number of requests a second, above 0 and at most %d", load.MaxRate)
 	case t == reflect.TypeFor[Idle]():
 		return wantedIdle
 	case t == reflect.TypeFor[Like]():

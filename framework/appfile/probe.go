@@ -21,6 +21,14 @@ type Expect struct {
 	Within   time.Duration `yaml:"within"`   // from the sending of the request to the end of the answer, at most 10m; an answer that comes later is late, and fails
 }
 
+// Rate is in requests a second, above 0 and at most load.MaxRate.
+type Rate float64
+
+// valid reports whether a node is such a rate, or none.
+func (r Rate) valid(n *yaml.Node) bool {
+	return n.Tag == "!!null" || n.Decode(&r) == nil && r > 0 && r <= load.MaxRate
+}
+
 // Like says that answers are to be like those before the disruption.
 type Like bool
 

@@ -28,6 +28,8 @@ var helm = nodeimage.Command{
 // Helm finds and runs Helm. The zero value uses the user's own, as it is in PATH, or else compiles one, which is kept.
 type Helm struct {
 	Out io.Writer // is told of a compilation; nil: nobody is
+	// Kubernetes is the version of the cluster that a chart is rendered for; empty: the one that a test has by default.
+	Kubernetes string
 	// Find, Compile and Run replace what finds, compiles and runs it.
 	Find    func() (path string, err error)
 	Compile func(context.Context) (path string, err error)
@@ -63,8 +65,8 @@ func (h Helm) program(ctx context.Context) (string, error) {
 	return path, nil
 }
 
-// render renders a chart for a namespace, as a first installation of it.
-func (h Helm) render(ctx context.Context, c app.Chart, namespace string) ([]app.Manifest, error) {
+// render renders a chart for a namespace, as a first installation of it on a cluster that has the definitions among some manifests.
+func (h Helm) render(ctx context.Context, c app.Chart, namespace string, there []app.Manifest) ([]app.Manifest, error) {
 	if err := check(c); err != nil {
 		return nil, err
 	}
@@ -84,6 +86,7 @@ func (h Helm) render(ctx context.Context, c app.Chart, namespace string) ([]app.
 	for _, file := range c.Values {
 		args = append(args, "--values", file)
 	}
+	args = append(args, h.capabilities(there)...)
 	run := h.Run
 	if run == nil {
 		run = runHelm

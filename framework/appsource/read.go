@@ -32,13 +32,13 @@ func Read(ctx context.Context, from app.Sources, o Options) (app.App, error) {
 		return app.App{}, err
 	}
 	if from.Chart.Path != "" {
-		rendered, err := o.Helm.render(ctx, from.Chart, o.Namespace)
+		rendered, err := o.Helm.render(ctx, from.Chart, o.Namespace, manifests)
 		if err != nil {
 			return app.App{}, err
 		}
 		manifests = append(manifests, rendered...)
 	}
-	a, err := app.New(manifests, o.Namespace)
+	a, err := app.New(manifests, o.Namespace, from.Without...)
 	if err != nil || o.Secrets == "" {
 		return a, err
 	}

@@ -73,7 +73,7 @@ func TestAChart(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []string{"/usr/bin/helm", "template", "r", chart, "--include-crds", "--namespace", "ns", "--values", "testdata/shop/values.yaml"}
-	if diff := cmp.Diff(want, h.args); diff != "" {
+	if diff := cmp.Diff(want, h.args[:len(want)]); diff != "" {
 		t.Errorf("Helm's arguments (-want +got):\n%s", diff)
 	}
 	var got []string
@@ -93,6 +93,38 @@ func TestAChart(t *testing.T) {
 	}
 	if len(a.Namespaces) != 1 || a.Namespaces[0].Labels["team"] != "platform" {
 		t.Errorf("namespaces %+v", a.Namespaces)
+	}
+}
+
+// A chart that asks the cluster what it knows is answered for the test's cluster, with what comes before the application.
+func TestAChartIsToldWhatTheClusterKnows(t *testing.T) {
+	const definition = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: carts.shop.org}\nspec: {group: shop.org, scope: Namespaced, names: {kind: Cart}, versions: [{name: v1, served: true}, {name: v1beta1, served: false}]}\n"
+	before := filepath.Join(t.TempDir(), "carts.yaml")
+	if err := os.WriteFile(before, []byte(definition), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for version, want := range map[string]struct{ has, not []string }{
+		"": {
+			[]string{"policy/v1", "policy/v1/PodDisruptionBudget", "networking.k8s.io/v1/Ingress", "autoscaling/v2/HorizontalPodAutoscaler", "v1/Service", "apiextensions.k8s.io/v1/CustomResourceDefinition", "shop.org/v1", "shop.org/v1/Cart"},
+			[]string{"policy/v1beta1", "policy/v1beta1/PodDisruptionBudget", "autoscaling/v2beta2", "extensions/v1beta1", "shop.org/v1beta1", "v1/ListOptions", "storage.k8s.io/v1alpha1", "networking.k8s.io/v1beta1"},
+		},
+		"v1.24.3": {[]string{"policy/v1/PodDisruptionBudget", "policy/v1beta1/PodDisruptionBudget"}, []string{"extensions/v1beta1", "admissionregistration.k8s.io/v1/ValidatingAdmissionPolicy"}},
+	} {
+		h := &helm{path: "helm", stdout: text(t, rendered)}
+		o := h.options()
+		o.Kubernetes = version
+		if _, err := appsource.Read(t.Context(), app.Sources{Chart: app.Chart{Path: "testdata/shop"}, Before: []string{before}}, appsource.Options{Helm: o}); err != nil {
+			t.Fatal(err)
+		}
+		at := slices.Index(h.args, "--kube-version")
+		if at < 0 || version != "" && h.args[at+1] != version || version == "" && !strings.HasPrefix(h.args[at+1], "v1.") {
+			t.Errorf("%q: %q", version, h.args)
+		}
+		for i, one := range slices.Concat(want.has, want.not) {
+			if told := slices.Contains(h.args, one) && h.args[slices.Index(h.args, one)-1] == "--api-versions"; told != (i < len(want.has)) {
+				t.Errorf("%q: told of %s: %t", version, one, told)
+			}
+		}
 	}
 }
 

@@ -110,7 +110,7 @@ func testCommand(version string) *cobra.Command {
 			if err := f.Find(args); err != nil {
 				return exit.Usage(err)
 			}
-			f.Helm.Out = cmd.ErrOrStderr()
+			f.Helm.Out, f.Helm.Kubernetes = cmd.ErrOrStderr(), f.Kubernetes
 			chosen, err := f.scenarios(cmd.Context())
 			if err != nil {
 				return exit.Unread(err)
