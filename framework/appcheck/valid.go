@@ -5,7 +5,6 @@ import (
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/validation"
-	"k8s.io/apimachinery/pkg/api/validation/path"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
@@ -20,7 +19,7 @@ func (c *checker) name(m app.Manifest) {
 	rule := validation.NameIsDNSSubdomain
 	switch {
 	case kind.Group == rbacv1.GroupName:
-		rule = path.ValidatePathSegmentName
+		rule = segment
 	case kind.String() == "Service":
 		rule = validation.NameIsDNSLabel
 	case c.app.Serves(kind.Group): // it has rules of its own
@@ -30,6 +29,14 @@ func (c *checker) name(m app.Manifest) {
 		cause, _, _ := strings.Cut(wrong[0], " (e.g.") // which is followed by a regular expression
 		c.stops(m, []any{"metadata", "name"}, "rename it in the manifests of the test", "Kubernetes takes no such name: %s", cause)
 	}
+}
+
+// segment is the rule for what may have any name that can be a part of a URL's path.
+func segment(name string, _ bool) []string {
+	if strings.ContainsAny(name, "/%") {
+		return []string{"it must not contain / or %"}
+	}
+	return nil
 }
 
 // selector finds a workload that does not select its own pods.

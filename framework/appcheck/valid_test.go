@@ -25,7 +25,7 @@ func TestWhatTheAPIServerWouldRefuse(t *testing.T) {
 		"a dot in a Service":    {object("v1", "Service", "shop.v1", ""), []string{"Service shop.v1: metadata.name: Kubernetes takes no such name: must not contain dots" + nameNext}},
 		"a dot elsewhere":       {object("v1", "ConfigMap", "shop.v1", ""), nil},
 		"a Role of a system":    {object("rbac.authorization.k8s.io/v1", "Role", "system:Shop_1", ""), nil},
-		"a Role with a slash":   {object("rbac.authorization.k8s.io/v1", "Role", "a/b", ""), []string{"Role a/b: metadata.name: Kubernetes takes no such name: may not contain '/'" + nameNext}},
+		"a Role with a slash":   {object("rbac.authorization.k8s.io/v1", "Role", "a/b", ""), []string{"Role a/b: metadata.name: Kubernetes takes no such name: it must not contain / or %" + nameNext}},
 		"another selector":      {workload("StatefulSet", "selector: {matchLabels: {app: other}}, "), []string{`StatefulSet db: spec.selector: it does not select the pods of its template, which have the labels "app=db"` + selectorNext}},
 		"no selector":           {workload("DaemonSet", ""), []string{"DaemonSet db: spec: it has no selector" + selectorNext}},
 		"a selector of nothing": {workload("Deployment", "selector: {}, "), []string{"Deployment db: spec: it has no selector" + selectorNext}},

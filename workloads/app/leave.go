@@ -37,7 +37,7 @@ func (a *App) leaveOut(manifests []Manifest) (kept []Manifest, err error) {
 		kind := m.Object.GroupVersionKind().GroupKind()
 		why := ""
 		if kinds, is := unserving[kind.Group]; is && (kinds == nil || slices.Contains(kinds, kind.Kind)) &&
-			!a.kinds.may(kind) && !(meshed && strings.HasSuffix(kind.Group, ".istio.io")) {
+			!a.kinds.may(kind) && (!meshed || !strings.HasSuffix(kind.Group, ".istio.io")) {
 			why = "nothing defines this kind, and no request is answered by it"
 		}
 		for _, name := range a.without {
