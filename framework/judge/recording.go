@@ -71,6 +71,12 @@ func (r *recording) doubtful() (d verdict.Missing) {
 			d.Add("the record has no phase %s", name)
 		}
 	}
+	_, to := r.run.UnderLoad()
+	for _, e := range r.run.Troubles() {
+		if e.T >= to { // before, what it spoils is what was disturbed then
+			d.Add("trouble at %s, while the recording was ended: %s", prose.Moment(e.T), e.Trouble.What)
+		}
+	}
 	return append(d, r.command()...)
 }
 
@@ -163,10 +169,11 @@ func (r *recording) sum(i int) verdict.Verdict {
 	v := verdict.Verdict{Numbers: numbers(all)}
 	v.Measure("disturbances", float64(len(r.shown)))
 	v.Measure("episodes", float64(len(all)))
-	if broken := ofOutcome(all, verdict.Violated); len(broken) > 0 {
+	missing := r.notWatched(r.promises[i])
+	if broken := ofOutcome(all, verdict.Violated); len(broken) > 0 && len(missing) == 0 { // otherwise what was not watched may say something else
 		return r.broken(v, broken)
 	}
-	missing := append(slices.Clone(r.doubts), r.notWatched(r.promises[i])...)
+	missing = append(slices.Clone(r.doubts), missing...)
 	if aboutRequests(r.promises[i]) && (len(all) > 0 || r.reached == 0) {
 		missing = append(missing, r.rows...)
 	}

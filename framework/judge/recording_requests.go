@@ -7,6 +7,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/analysis/disturbances"
 	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
+	"github.com/holdfast-ha/holdfast/framework/analysis/parts"
 	"github.com/holdfast-ha/holdfast/framework/analysis/requests"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
@@ -34,7 +35,15 @@ func (r *recording) judgeRequests() error {
 		r.rows.Add("the recording does not say behind which Services its requests end")
 		return nil
 	}
+	if same := ofOneName(services); same != "" {
+		r.rows.Add("the requests end behind %s, and Services of one name are not told apart: record one namespace at a time, with -n", same)
+		return nil
+	}
 	reached := r.Parts.Behind(services)
+	if same := r.podsOfOneName(reached); same != "" {
+		r.rows.Add("the requests may meet %s, and pods of one name are not told apart: record one namespace at a time, with -n", same)
+		return nil
+	}
 	var all []*passing
 	for _, e := range r.Episodes(r.watched, reached...) {
 		p := r.passing(where("requests", e), e.Run)
@@ -54,33 +63,72 @@ func (r *recording) judgeRequests() error {
 			quiet.checks[i] = p.(invariant.RequestInvariant).Requests(quiet.facts, quiet.tally)
 		}
 	}
-	unclear := &unclear{during: r.Unclear(reached...), lasts: invariant.NodeLossLimit(r.run.Header.Cluster.Timings)}
+	unclear := &unclear{during: r.Unclear(reached...), unseen: r.Unseen(reached...), lasts: invariant.NodeLossLimit(r.run.Header.Cluster.Timings)}
 	err := pass(r.run.Requests, all, quiet, unclear)
 	r.rows = append(r.rows, unclear.doubts()...)
 	r.end(all, quiet, err)
 	return err
 }
 
-// unclear counts failures outside of all episodes that something may explain which began before the recording was judged, or ended after
-// it.
-type unclear struct {
-	during []disturbances.Disturbance
-	lasts  time.Duration // failures, after one of them
-	failed uint64
+// ofOneName are the first Services, written as namespace/name, that have the same name; empty: there are none. Endpoints, shares and fronts know the name
+// alone.
+func ofOneName(services []string) string {
+	had := make(map[string]string)
+	for _, service := range services {
+		_, name, _ := strings.Cut(service, "/")
+		if other, again := had[name]; again && other != service {
+			return prose.List([]string{other, service})
+		}
+		had[name] = service
+	}
+	return ""
 }
 
-// takes counts a failure that something may explain.
-func (u *unclear) takes(r *history.Request) bool {
-	explained := r.Outcome.Failed() && slices.ContainsFunc(u.during, func(d disturbances.Disturbance) bool {
-		return r.Done >= d.From && r.Sent <= max(d.Seen, d.Over)+u.lasts
-	})
-	if explained {
-		u.failed++
+// podsOfOneName are the first pods of some parts that have the same name in two namespaces, as those of StatefulSets may; empty: there are none.
+func (r *recording) podsOfOneName(list []*parts.Part) string {
+	had := make(map[string]string)
+	for _, e := range r.run.Events {
+		if e.Pod == nil || !slices.Contains(list, r.Parts.OfPod(e.Pod.UID)) {
+			continue
+		}
+		if other, again := had[e.Pod.Name]; again && other != e.Pod.Namespace {
+			return prose.List([]string{other + "/" + e.Pod.Name, e.Pod.Namespace + "/" + e.Pod.Name})
+		}
+		had[e.Pod.Name] = e.Pod.Namespace
 	}
-	return explained
+	return ""
+}
+
+// unclear counts failures that something may explain of which too little is known.
+type unclear struct {
+	during, unseen []disturbances.Disturbance
+	lasts          time.Duration // failures, after what is in during
+	failed, hidden uint64        // outside of all episodes because of what is in during, and anywhere because of what is in unseen
+}
+
+// takes counts a failure that something may explain. Within says that it is one of an episode.
+func (u *unclear) takes(r *history.Request, within bool) bool {
+	explains := func(all []disturbances.Disturbance, lasts time.Duration) bool {
+		return slices.ContainsFunc(all, func(d disturbances.Disturbance) bool { return r.Done >= d.From && r.Sent <= max(d.Seen, d.Over)+lasts })
+	}
+	switch {
+	case !r.Outcome.Failed():
+		return false
+	case explains(u.unseen, evidence.PropagationSlack):
+		u.hidden++
+		return true
+	case !within && explains(u.during, u.lasts):
+		u.failed++
+		return true
+	}
+	return false
 }
 
 func (u *unclear) doubts() (d verdict.Missing) {
+	if u.hidden > 0 {
+		d.Add("%s failed that %s may explain, of which nothing is known: nodes were not watched, and %s",
+			prose.Count(u.hidden, "request"), u.unseen[0].Name, u.unseen[0].Words)
+	}
 	if u.failed > 0 {
 		d.Add("%s failed that %s may explain, which began before the recording was judged, or ended after it",
 			prose.Count(u.failed, "request"), u.during[0].Name)
@@ -176,20 +224,16 @@ func pass(all history.Requests, episodes []*passing, quiet *passing, unclear *un
 			}
 			return 0
 		})
-		counts := quiet.tally.See(request)
+		counts, of := quiet.tally.See(request), quiet
 		if within {
-			episodes[i].take(request)
-		} else if counts && !unclear.takes(request) {
-			quiet.check(request)
+			of = episodes[i]
+			counts = of.tally.See(request)
+		}
+		if counts && !unclear.takes(request, within) {
+			of.check(request)
 		}
 	}
 	return nil
-}
-
-func (p *passing) take(request *history.Request) {
-	if p.tally.See(request) {
-		p.check(request)
-	}
 }
 
 func (p *passing) check(request *history.Request) {

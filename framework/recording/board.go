@@ -16,15 +16,19 @@ type board struct {
 	mu    sync.Mutex
 	state *history.State
 	gone  int // pods that were deleted
+	// going are the pods that were told to end since the recording began and have not ended, by their UIDs.
+	going map[string]history.Pod
 	// away are the objects that an earlier recorder knew, until they are listed again; nil: there was none.
 	away *history.State
 }
 
-func newBoard(w *history.Writer) *board { return &board{Writer: w, state: history.NewState()} }
+func newBoard(w *history.Writer) *board {
+	return &board{Writer: w, state: history.NewState(), going: make(map[string]history.Pod)}
+}
 
 // continued is the board of a recorder that continues the record of another one, which knew these objects.
 func continued(w *history.Writer, known *history.State) *board {
-	return &board{Writer: w, state: history.NewState(), away: known}
+	return &board{Writer: w, state: history.NewState(), going: make(map[string]history.Pod), away: known}
 }
 
 // Append records an event.
@@ -43,18 +47,38 @@ func (b *board) note(e history.Event) {
 	switch {
 	case e.Workload != nil, e.Node != nil:
 		b.state.Apply(e)
-	case e.Pod != nil && e.Pod.Change == history.Deleted:
+	case e.Pod != nil:
+		b.pod(e.Pod)
+	}
+}
+
+// pod notes whether a pod is ending, or has ended. One that was ending when the recording began may do so for ever.
+func (b *board) pod(p *history.Pod) {
+	_, known := b.going[p.UID]
+	switch {
+	case p.Change == history.Deleted, p.Ended():
+		delete(b.going, p.UID)
+	case p.Deleting && (known || p.Change != history.Listed):
+		b.going[p.UID] = history.Pod{Namespace: p.Namespace, Name: p.Name, Node: p.Node}
+	}
+	if p.Change == history.Deleted {
 		b.gone++
 	}
 }
 
-// unsettled names the workloads that have not settled; none: all have.
+// unsettled names the workloads that have not settled, and the pods that have not ended, but for those on nodes that are not Ready: their kubelets
+// cannot end them. None: all have.
 func (b *board) unsettled() (names []string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for key, w := range b.state.Workloads {
 		if !w.Settled() {
 			names = append(names, fmt.Sprintf("%s/%s (%d of %s available)", key.Namespace, key.Name, w.Available, prose.Count(w.Replicas, "replica")))
+		}
+	}
+	for _, p := range b.going {
+		if n, known := b.state.Nodes[p.Node]; !known || n.Ready == "True" {
+			names = append(names, fmt.Sprintf("pod %s/%s (ending)", p.Namespace, p.Name))
 		}
 	}
 	slices.Sort(names)

@@ -20,6 +20,22 @@ type CommandError struct{ error }
 
 func (e CommandError) Unwrap() error { return e.error }
 
+// besides is an error without how a command ended, which is in the command's step and weakens no evidence; nil: there is nothing else.
+func besides(err error) error {
+	var all interface{ Unwrap() []error }
+	if errors.As(err, &all) {
+		var rest []error
+		for _, one := range all.Unwrap() {
+			rest = append(rest, besides(one))
+		}
+		return errors.Join(rest...)
+	}
+	if failed := (CommandError{}); errors.As(err, &failed) {
+		return nil
+	}
+	return err
+}
+
 // Streams are what a command reads and writes.
 type Streams struct {
 	In       io.Reader

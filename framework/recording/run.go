@@ -19,6 +19,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/load/collect"
 	"github.com/holdfast-ha/holdfast/framework/observe"
 	"github.com/holdfast-ha/holdfast/framework/poll"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 // Body is what happens while a cluster is recorded. It ends with its context, which a signal ends.
@@ -120,8 +121,8 @@ func reading(a *existing.Access) *rest.Config {
 // record is what happens, from the first list to the last. The record is closed in the end, whatever happened, and has the error.
 func (s *Session) record(ctx context.Context, body Body) error {
 	err := s.play(ctx, body)
-	if failed := (CommandError{}); err != nil && ctx.Err() == nil && !errors.As(err, &failed) { // how a command ended is in its step, and weakens no evidence
-		err = errors.Join(err, s.board.Append(history.Event{T: s.board.Now(), Trouble: &history.Trouble{What: err.Error()}}))
+	if own := besides(err); own != nil && ctx.Err() == nil {
+		err = errors.Join(err, s.board.Append(history.Event{T: s.board.Now(), Trouble: &history.Trouble{What: own.Error()}}))
 	}
 	return errors.Join(err, s.close(ctx))
 }
@@ -227,8 +228,16 @@ func (s *Session) finish(file runfolder.File, recordErr error) (runfolder.File, 
 		result.Error = recordErr.Error()
 	} else {
 		judge.Record(recorded, result)
+		spoil(result, recordErr)
 	}
 	file.Ended = time.Now()
 	file.Outcome = string(judge.WorthOf(file))
 	return file, errors.Join(recordErr, runfolder.FreeRoom(s.options.Run.Dir), file.Write(s.options.Run.Dir))
+}
+
+// spoil takes back that a recording is held whose recorder, or whose body, has failed: it shows nothing. How a command ended is in the record.
+func spoil(result *runfolder.ScenarioResult, err error) {
+	if own := besides(err); own != nil && result.Outcome == string(verdict.Held) {
+		result.Error, result.Outcome = own.Error(), string(verdict.Unknown)
+	}
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/history/stages"
 	"github.com/holdfast-ha/holdfast/framework/poll"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 // refusing forbids requests for some resources.
@@ -267,7 +268,7 @@ func TestWhatDoesNotSettleIsRecorded(t *testing.T) {
 		if took := time.Since(began); took > 3*time.Minute {
 			t.Errorf("it took %s", took)
 		}
-		if !lines.has("not every workload has settled: shop/stuck (0 of 3 replicas available)") {
+		if !lines.has("not everything has settled: shop/stuck (0 of 3 replicas available)") {
 			t.Errorf("said %q", lines.lines)
 		}
 		recorded(t, o)
@@ -290,6 +291,51 @@ func TestABodyThatFails(t *testing.T) {
 			recorded(t, o)
 		})
 	}
+}
+
+// A recorder that has failed holds nothing, in whatever part of the recording, and beside whatever a command says. What was broken stays so.
+func TestARecorderThatFailsHoldsNothing(t *testing.T) {
+	failed := errors.New("the watches missed something")
+	for name, test := range map[string]struct {
+		body  error
+		end   error
+		holds bool
+	}{
+		"nothing fails":                     {nil, nil, true},
+		"the command fails":                 {CommandError{errors.New("exit status 1")}, nil, true},
+		"the body fails":                    {failed, nil, false},
+		"the body and the command fail":     {errors.Join(CommandError{errors.New("exit status 1")}, failed), nil, false},
+		"the end fails":                     {nil, failed, false},
+		"the end fails, and so the command": {CommandError{errors.New("exit status 1")}, failed, false},
+	} {
+		for _, outcome := range []verdict.Outcome{verdict.Held, verdict.Violated, verdict.Unknown} {
+			result := runfolder.ScenarioResult{Outcome: string(outcome)}
+			spoil(&result, errors.Join(errors.Join(test.body, nil), test.end))
+			want := outcome
+			if outcome == verdict.Held && !test.holds {
+				want = verdict.Unknown
+			}
+			if result.Outcome != string(want) || (result.Error == "") != (want == outcome) {
+				t.Errorf("%s, of what is %s: outcome %s, error %q", name, outcome, result.Outcome, result.Error)
+			}
+		}
+	}
+}
+
+// What goes wrong at the end is in the record, beside how a command ended.
+func TestTheEndOfARecordingFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStaging(t)
+		o, _ := s.options(t)
+		failed := errors.New("the watches missed something")
+		file, err := Record(t.Context(), o, func(ctx context.Context, session *Session) error {
+			session.ending = append(session.ending, func(context.Context) error { return failed })
+			return errors.Join(s.deletePod(ctx), CommandError{errors.New("exit status 1")})
+		})
+		if troubles := recorded(t, o).Troubles(); !errors.Is(err, failed) || len(troubles) != 1 || troubles[0].Trouble.What != failed.Error() || file.Outcome == "held" {
+			t.Errorf("%v, trouble %+v, outcome %s", err, troubles, file.Outcome)
+		}
+	})
 }
 
 // A command that fails is an error of its own. The record is as good as if it had succeeded.

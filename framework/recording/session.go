@@ -104,7 +104,7 @@ func (s *Session) totals() (sent, failed uint64) {
 	return sent, failed
 }
 
-// Settle waits until every workload has been settled for some time, or until the limit has passed. The record then shows which has not
+// Settle waits until every workload has been settled, and every pod that was told to end has ended, for some time, or until the limit has passed. The record then shows which has not
 // recovered.
 func (s *Session) Settle(ctx context.Context, limit time.Duration) error {
 	var since time.Time
@@ -119,7 +119,7 @@ func (s *Session) Settle(ctx context.Context, limit time.Duration) error {
 		return time.Since(since) >= s.options.Settled, "settled", nil
 	})
 	if err != nil && ctx.Err() == nil {
-		s.Say("  not every workload has settled: %s", prose.List(s.board.unsettled()))
+		s.Say("  not everything has settled: %s", prose.List(s.board.unsettled()))
 		return nil
 	}
 	return err

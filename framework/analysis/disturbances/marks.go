@@ -61,17 +61,20 @@ func (r *Recording) stages(id int, d *Disturbance, list []*parts.Part) (marks []
 	add(d.Seen, history.Seen, d.Words)
 	if over := max(d.Over, d.Seen); !d.Open && over <= r.during {
 		add(over, history.Healing, "")
-		add(max(over, r.ending(d)), history.Healed, "")
+		if until, ended := r.ending(d); ended {
+			add(max(over, until), history.Healed, "")
+		}
 	}
 	return marks
 }
 
-// ending is until when a voluntary disturbance took effect while the recording is judged. A drain or an eviction tells a pod to end within a moment,
+// ending is until when a voluntary disturbance took effect; not ended: a pod that it has told to end was still there when the recording was no longer
+// judged. A drain or an eviction tells a pod to end within a moment,
 // in which no request may be on its way; the pod then serves, or fails to, for its grace period. A rollout or a scaling also brings pods, which get
 // requests when they are ready.
-func (r *Recording) ending(d *Disturbance) (until history.Offset) {
+func (r *Recording) ending(d *Disturbance) (until history.Offset, ended bool) {
 	if !d.Kind.Voluntary() {
-		return 0
+		return 0, true
 	}
 	if d.Kind == Rollout || d.Kind == Scale {
 		for _, key := range d.Workloads {
@@ -80,12 +83,12 @@ func (r *Recording) ending(d *Disturbance) (until history.Offset) {
 	}
 	for _, p := range d.Pods {
 		gone, is := r.gone[p.UID]
-		if !is {
-			gone = r.during
+		if !is || gone > r.during {
+			return 0, false
 		}
-		until = max(until, min(gone, r.during))
+		until = max(until, gone)
 	}
-	return until
+	return until, true
 }
 
 // settledAfter is when a workload was first reported as settled from a moment on, while the recording is judged.
