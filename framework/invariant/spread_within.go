@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
+	"github.com/holdfast-ha/holdfast/framework/analysis/placement"
 	"github.com/holdfast-ha/holdfast/framework/analysis/spread"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/prose"
@@ -21,7 +23,8 @@ import (
 //
 // In a recording the limit counts from when the workload was first seen settled with a larger skew, because a node that was drained comes
 // back to its domain when it is uncordoned. Without a TopologyKey each workload is judged by the hard constraints of its own pod
-// template (DoNotSchedule); the soft ones are wishes.
+// template (DoNotSchedule); the soft ones are wishes. Pods and domains are then counted as the scheduler does: all pods that a constraint's selector
+// selects, in the domains where the workload's node affinity lets them be, and as if one were empty where there are fewer than minDomains.
 //
 // Evidence: that of Spread; the workload settled with a larger skew after the last fault began; and it was watched for at least the
 // limit, unless its spread was restored before.
@@ -32,6 +35,8 @@ type SpreadWithin struct {
 	TopologyKey string        `json:"topologyKey"`
 	Max         int           `json:"max"`
 	Limit       time.Duration `json:"limit"`
+	// MinDomains is that of a workload's own constraint, in a recording: in fewer domains, another one counts as empty.
+	MinDomains int `json:"minDomains,omitempty"`
 }
 
 func (p SpreadWithin) String() string {
@@ -65,21 +70,22 @@ func (p SpreadWithin) Of(w history.Workload) (list []Invariant) {
 		MaxSkew           int    `json:"maxSkew"`
 		TopologyKey       string `json:"topologyKey"`
 		WhenUnsatisfiable string `json:"whenUnsatisfiable"`
+		MinDomains        int    `json:"minDomains"`
 	}
 	if json.Unmarshal(w.Spread, &constraints) != nil {
 		return nil // most workloads have none
 	}
 	for _, c := range constraints {
 		if c.WhenUnsatisfiable == "DoNotSchedule" {
-			p.TopologyKey, p.Max = c.TopologyKey, c.MaxSkew
+			p.TopologyKey, p.Max, p.MinDomains = c.TopologyKey, c.MaxSkew, c.MinDomains
 			list = append(list, p)
 		}
 	}
 	return list
 }
 
-// Watched implements WatchingInvariant.
-func (p SpreadWithin) Watched() time.Duration { return p.Limit }
+// Watched implements WatchingInvariant. The limit counts from when the workload has settled, which may take as long.
+func (p SpreadWithin) Watched() time.Duration { return 2 * p.Limit }
 
 // Judge implements EventInvariant.
 func (p SpreadWithin) Judge(f *evidence.Run, missing verdict.Missing) verdict.Verdict {
@@ -96,6 +102,9 @@ func (p SpreadWithin) Judge(f *evidence.Run, missing verdict.Missing) verdict.Ve
 		missing = append(missing, l.Doubts(key.Name)...)
 	case !l.AtEnd: // of a recording nobody asked that each number of replicas is seen
 		missing.Add("%s was not settled at the end", key.Name)
+	}
+	if recorded {
+		p.count(f, key, l)
 	}
 	v := verdict.Verdict{}
 	ledger := spread.FollowSkew(f, p.TopologyKey, key)
@@ -125,6 +134,32 @@ func (p SpreadWithin) Judge(f *evidence.Run, missing verdict.Missing) verdict.Ve
 	}
 	return p.verdict(f, v, missing, key.Name, from, r)
 }
+
+// count counts pods and domains as the scheduler does, wherever the workload's own pods alone seem to be too uneven.
+func (p SpreadWithin) count(f *evidence.Run, key history.Key, l spread.Distributions) {
+	var ledger *placement.Ledger
+	own := chosenBy(f.Record, []history.Key{key})
+	for _, placed := range l.Distributions {
+		if placed.Skew() <= p.Max && len(placed.Counts) >= p.MinDomains {
+			continue
+		}
+		if ledger == nil {
+			ledger = placement.NewLedger(f.Record)
+		}
+		counts := ledger.Counted(own, p.TopologyKey, placed.At)
+		if counts == nil {
+			continue
+		}
+		maps.DeleteFunc(counts, func(domain string, _ int) bool { _, open := placed.Counts[domain]; return !open })
+		if len(counts) < p.MinDomains {
+			counts[missingDomain] = 0
+		}
+		placed.Counts = counts
+	}
+}
+
+// missingDomain stands for those that minDomains asks for and that are not there.
+const missingDomain = "(missing)"
 
 func (p SpreadWithin) verdict(f *evidence.Run, v verdict.Verdict, missing verdict.Missing, name string, from since, r restoration) verdict.Verdict {
 	seen, deadline := from.at, from.at+p.Limit

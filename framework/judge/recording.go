@@ -22,6 +22,7 @@ type recording struct {
 	run      history.Run
 	promises []invariant.Invariant
 	watched  time.Duration // after a disturbance
+	placed   time.Duration // the same, for promises about where pods are
 	shown    []disturbances.Disturbance
 	doubts   verdict.Missing // about the whole recording
 	rows     verdict.Missing // about all its requests
@@ -39,7 +40,10 @@ type judged struct {
 func checkRecording(run history.Run, promises []invariant.Invariant) ([]verdict.Verdict, error) {
 	r := &recording{Recording: disturbances.Read(run), run: run, promises: promises, found: make([][]judged, len(promises))}
 	for _, p := range promises {
-		if w, ok := p.(invariant.WatchingInvariant); ok {
+		switch w, ok := p.(invariant.WatchingInvariant); {
+		case ok && aboutPlaces(p):
+			r.placed = max(r.placed, w.Watched())
+		case ok:
 			r.watched = max(r.watched, w.Watched())
 		}
 	}
@@ -99,27 +103,29 @@ func (r *recording) command() (d verdict.Missing) {
 	return d
 }
 
-// judgeEvents judges the promises that read events, of each part that was disturbed. Those about where pods are bound have parts of their
+// judgeEvents judges the promises that read events, of each part that was disturbed. Those about where pods are have parts of their
 // own.
 func (r *recording) judgeEvents() {
-	r.judgeParts(r.Joined, bindsPods)
-	r.judgeParts(r.Parts, func(p invariant.Invariant) bool {
+	r.judgeParts(r.Joined, max(r.placed, r.watched), aboutPlaces)
+	r.judgeParts(r.Parts, r.watched, func(p invariant.Invariant) bool {
 		_, ok := p.(invariant.EventInvariant)
-		return ok && !bindsPods(p)
+		return ok && !aboutPlaces(p)
 	})
 }
 
-func bindsPods(p invariant.Invariant) bool {
+// aboutPlaces says whether a promise is about where pods are, which depends on all pods that their constraints are about.
+func aboutPlaces(p invariant.Invariant) bool {
+	_, spread := p.(invariant.SpreadWithin)
 	_, ok := p.(invariant.PlacementInvariant)
-	return ok
+	return ok || spread
 }
 
-func (r *recording) judgeParts(of *parts.Parts, which func(invariant.Invariant) bool) {
+func (r *recording) judgeParts(of *parts.Parts, watched time.Duration, which func(invariant.Invariant) bool) {
 	if !slices.ContainsFunc(r.promises, which) {
 		return
 	}
 	for _, part := range of.All {
-		for _, e := range r.Episodes(r.watched, part) {
+		for _, e := range r.Episodes(watched, part) {
 			f := evidence.New(e.Run)
 			for i, p := range r.promises {
 				if which(p) {
