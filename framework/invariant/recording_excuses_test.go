@@ -89,6 +89,24 @@ func failEach(b *ht.Builder, of uint64, from, to history.Offset, outcome history
 	})
 }
 
+// oneByOne is a recording in which five of six pods fail, each 3 s after the one before, and come back after 2 s.
+func oneByOne() *ht.Builder {
+	b := calm()
+	for n := 1; n <= 5; n++ {
+		strike(b, podFails, 15*second+history.Offset(n)*3*second, 2*second, n)
+	}
+	return b
+}
+
+// failMost fails two of three requests on both lanes.
+func failMost(b *ht.Builder, from, to history.Offset) *ht.Builder {
+	return b.EditRequests(func(r *history.Request) {
+		if r.Due >= from && r.Due < to && r.Seq%3 > 0 {
+			r.Outcome, r.Status, r.Bytes, r.Err, r.Reused = history.Refused, 0, 0, "refused", false
+		}
+	})
+}
+
 // TestTheTimeOfALostNodeIsALostNodes: what is not on a lost node has the time that proxies need, and no more. All pods at once prove nothing.
 func TestTheTimeOfALostNodeIsALostNodes(t *testing.T) {
 	all := []int{1, 2, 3, 4, 5, 6}
@@ -97,17 +115,19 @@ func TestTheTimeOfALostNodeIsALostNodes(t *testing.T) {
 		want verdict.Outcome
 		says string
 	}{
-		"all containers are restarted, and nothing answers for 12 s":    {failEach(strike(calm(), podRestarts, 20*second, 12*second, all...), 1, 19*second, 32*second, history.Refused), verdict.Violated, "failed outside the predicted time"},
-		"kubelets evict all pods, and nothing answers for 12 s":         {failEach(strike(calm(), podEvicted, 20*second, 12*second, all...), 1, 19*second, 32*second, history.Refused), verdict.Violated, "failed outside the predicted time"},
-		"all pods fail, and nothing answers for 12 s":                   {failEach(strike(calm(), podFails, 20*second, 12*second, all...), 1, 19*second, 32*second, history.Refused), verdict.Violated, "failed outside the predicted time"},
-		"one container is restarted, and its share fails for 12 s":      {failEach(strike(calm(), podRestarts, 20*second, 12*second, 3), 6, 19*second, 32*second, history.Refused), verdict.Violated, "failed outside the predicted time"},
-		"one pod is evicted, and its share fails again 10 s later":      {failEach(strike(calm(), podEvicted, 20*second, 2*second, 3), 6, 30*second, 31*second, history.Refused), verdict.Violated, "failed outside the predicted time"},
-		"one pod fails, and 2 of 3 requests with it":                    {failEach(strike(calm(), podFails, 20*second, 2*second, 3), 2, 19500*ms, 21500*ms, history.Refused), verdict.Violated, "more than the victims' share failed"},
-		"one after the other is restarted, and nothing answers between": {failEach(strike(strike(calm(), podRestarts, 18*second, 2*second, 1), podRestarts, 30*second, 2*second, 2), 1, 22*second, 25*second, history.Refused), verdict.Violated, "failed outside the predicted time"},
-		"all pods fail, and nothing answers for a moment":               {failEach(strike(calm(), podFails, 20*second, 2*second, all...), 1, 20*second, 22*second, history.Refused), verdict.Unknown, "a share of all shows nothing"},
-		"one pod fails, and its share fails for a moment":               {failEach(strike(calm(), podFails, 20*second, 6*second, 3), 6, 19500*ms, 21500*ms, history.Refused), verdict.Held, "at most 6s was predicted"},
-		"one pod is evicted, and its share fails for a moment":          {failEach(strike(calm(), podEvicted, 20*second, 6*second, 3), 6, 19500*ms, 21500*ms, history.Refused), verdict.Held, "at most 6s was predicted"},
-		"one pod fails, and no request":                                 {strike(calm(), podFails, 20*second, 6*second, 3), verdict.Held, "failures had to end within 6s"},
+		"all containers are restarted, and nothing answers for 12 s":      {failEach(strike(calm(), podRestarts, 20*second, 12*second, all...), 1, 19*second, 32*second, history.Refused), verdict.Violated, "failed outside the predicted time"},
+		"kubelets evict all pods, and nothing answers for 12 s":           {failEach(strike(calm(), podEvicted, 20*second, 12*second, all...), 1, 19*second, 32*second, history.Refused), verdict.Violated, "failed outside the predicted time"},
+		"all pods fail, and nothing answers for 12 s":                     {failEach(strike(calm(), podFails, 20*second, 12*second, all...), 1, 19*second, 32*second, history.Refused), verdict.Violated, "failed outside the predicted time"},
+		"one container is restarted, and its share fails for 12 s":        {failEach(strike(calm(), podRestarts, 20*second, 12*second, 3), 6, 19*second, 32*second, history.Refused), verdict.Violated, "failed outside the predicted time"},
+		"one pod is evicted, and its share fails again 10 s later":        {failEach(strike(calm(), podEvicted, 20*second, 2*second, 3), 6, 30*second, 31*second, history.Refused), verdict.Violated, "failed outside the predicted time"},
+		"one pod fails, and 2 of 3 requests with it":                      {failEach(strike(calm(), podFails, 20*second, 2*second, 3), 2, 19500*ms, 21500*ms, history.Refused), verdict.Violated, "more than the victims' share failed"},
+		"one after the other is restarted, and nothing answers between":   {failEach(strike(strike(calm(), podRestarts, 18*second, 2*second, 1), podRestarts, 30*second, 2*second, 2), 1, 22*second, 25*second, history.Refused), verdict.Violated, "failed outside the predicted time"},
+		"one pod after the other fails, and 2 of 3 requests all the time": {failMost(oneByOne(), 17*second, 31*second), verdict.Violated, "the victims had 2 of 6 endpoints of backend"},
+		"one pod after the other fails, and a share of the requests":      {failEach(oneByOne(), 6, 17*second, 31*second, history.Refused), verdict.Held, "the victims had 2 of 6 endpoints of backend"},
+		"all pods fail, and nothing answers for a moment":                 {failEach(strike(calm(), podFails, 20*second, 2*second, all...), 1, 20*second, 22*second, history.Refused), verdict.Unknown, "a share of all shows nothing"},
+		"one pod fails, and its share fails for a moment":                 {failEach(strike(calm(), podFails, 20*second, 6*second, 3), 6, 19500*ms, 21500*ms, history.Refused), verdict.Held, "at most 6s was predicted"},
+		"one pod is evicted, and its share fails for a moment":            {failEach(strike(calm(), podEvicted, 20*second, 6*second, 3), 6, 19500*ms, 21500*ms, history.Refused), verdict.Held, "at most 6s was predicted"},
+		"one pod fails, and no request":                                   {strike(calm(), podFails, 20*second, 6*second, 3), verdict.Held, "failures had to end within 6s"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			run := test.b.Run()

@@ -40,7 +40,7 @@ func (o *Outage) throughFront(front *history.Front, names []string, counts map[s
 		for _, name := range names {
 			if c := counts[name]; slices.Contains(side, name) {
 				missed = min(missed, 1-c.share())
-				words = append(words, fmt.Sprintf("%d of %s of %s", c.victims, prose.Count(c.all, "endpoint"), name))
+				words = append(words, fmt.Sprintf("%d of %s of %s", c.victims(), prose.Count(c.all, "endpoint"), name))
 			}
 		}
 		return missed, words

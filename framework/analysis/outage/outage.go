@@ -100,10 +100,34 @@ func join(list []*Outage) (joined []*Outage) {
 	return joined
 }
 
-// ends are the ready endpoints of a Service.
-type ends struct{ all, victims int }
+// ends are the ready endpoints of a Service: all, and those on the victims of each group of deaths.
+type ends struct {
+	all int
+	on  []int
+}
 
-func (e ends) share() float64 { return float64(e.victims) / float64(e.all) }
+// victims is the largest number of endpoints that were on victims at a time.
+func (e ends) victims() int { return slices.Max(e.on) }
+
+func (e ends) share() float64 { return float64(e.victims()) / float64(e.all) }
+
+// together are the deaths that may explain a failure at one moment, for each moment at which another one joins them. Of a recording, in which pods may end
+// one after the other, those that are over do not count any more.
+func (o *Outage) together() (groups [][]*Death) {
+	if !o.recorded {
+		return [][]*Death{o.deaths}
+	}
+	for _, d := range o.deaths {
+		groups = append(groups, slices.DeleteFunc(slices.Clone(o.deaths), func(other *Death) bool {
+			over := other.until
+			if over == 0 {
+				over = other.seen + other.limit
+			}
+			return other.from > d.from || over <= d.from
+		}))
+	}
+	return groups
+}
 
 // doorsOf are the Services that requests on some lanes, of which none means all, come to; nil: it is not known of each of them.
 func doorsOf(run history.Run, lanes []history.Lane) (doors []string) {
@@ -133,20 +157,25 @@ func (o *Outage) findShare(f *evidence.Run, doors []string, lanes []history.Lane
 	for _, d := range o.deaths {
 		placed = placed && len(d.nodes)+len(d.pods) > 0
 	}
-	offered := 0
+	offered, groups := 0, o.together()
 	for _, slice := range f.Record.StateAt(o.From - 1).Slices {
 		if len(doors) > 0 && !slices.Contains(doors, slice.Service) {
 			continue
 		}
-		c := counts[slice.Service]
+		c, known := counts[slice.Service]
+		if !known {
+			c.on = make([]int, len(groups))
+		}
 		for _, e := range slice.Endpoints {
 			if !e.Ready || e.Terminating {
 				continue
 			}
 			c.all++
 			placed = placed && e.Node != "" && e.Pod != ""
-			if o.hit(attribution.PodOn{Pod: e.Pod, Node: e.Node}) {
-				c.victims++
+			for i, deaths := range groups {
+				if slices.ContainsFunc(deaths, func(d *Death) bool { return d.hit(attribution.PodOn{Pod: e.Pod, Node: e.Node}) }) {
+					c.on[i]++
+				}
 			}
 		}
 		counts[slice.Service] = c
@@ -154,7 +183,7 @@ func (o *Outage) findShare(f *evidence.Run, doors []string, lanes []history.Lane
 	}
 	var names []string
 	for name, c := range counts {
-		if c.victims > 0 {
+		if c.victims() > 0 {
 			names = append(names, name)
 		}
 	}
@@ -170,7 +199,7 @@ func (o *Outage) findShare(f *evidence.Run, doors []string, lanes []history.Lane
 		c := counts[names[0]]
 		o.service = names[0]
 		o.share = c.share()
-		o.Words = fmt.Sprintf("the victims had %d of %s of %s, %s", c.victims, prose.Count(c.all, "endpoint"), names[0], prose.Percent(o.share))
+		o.Words = fmt.Sprintf("the victims had %d of %s of %s, %s", c.victims(), prose.Count(c.all, "endpoint"), names[0], prose.Percent(o.share))
 	case len(names) == 0 && placed && offered > 0:
 		o.missed, o.Words = true, "the victims had no endpoint of "+prose.List(doors)
 	case len(names) == 0:

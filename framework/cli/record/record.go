@@ -70,14 +70,14 @@ front door's doing. Then record writes to the cluster: one namespace of its own 
 which is this program: 'holdfast image self' writes it to a file. The context must be named.
 
 The command runs as it would without record. Its kubectl uses the recorded cluster, unless the command says otherwise. The recording
-begins before it, and ends when every workload has settled after it.
+begins before it, and ends when every workload has settled after it, and every pod that was told to end has ended.
 
 The API server may be away, credentials may expire, and this machine may sleep meanwhile: the recording goes on, and what it may have
 missed is in the record. If record itself is killed, or its machine restarts, --resume goes on with a recording without a command. What
 happened in between is a gap in the record.
 
 What is promised: no request fails through drains, rollouts and other orderly changes; after a lost node requests fail no longer than
-Kubernetes needs to notice; evictions respect disruption budgets; each workload recovers; pods are bound where their constraints allow, and
+Kubernetes needs to notice, and after a restarted container or a failed pod no longer than proxies need; evictions respect disruption budgets; each workload recovers; pods are bound where their constraints allow, and
 hard spread constraints are met again.
 
 `
