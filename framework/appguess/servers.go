@@ -103,7 +103,7 @@ func postgres(d door) (why string, lines []string) {
 		return "", nil
 	case d.has("^POSTGRES_HOST_AUTH_METHOD=trust") && !d.has("^POSTGRES_USER="):
 		expect = "server_version"
-	case d.has("^POSTGRES_HOST_AUTH_METHOD=") || !challenges.MatchString(d.about):
+	case d.has("^POSTGRES_HOST_AUTH_METHOD=") || !d.has("^POSTGRES(QL)?_PASSWORD") || !challenges.MatchString(d.about):
 		return "", nil
 	}
 	return "PostgreSQL answers the first message of a client, which says who it is. It starts a process for each connection.", []string{

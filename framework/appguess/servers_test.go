@@ -6,6 +6,7 @@ func TestKnownServers(t *testing.T) {
 	of := func(name, image, port, more string) string {
 		return workload(name, "{name: c, image: '"+image+"'"+more+"}") + service(name, "{port: "+port+"}")
 	}
+	const password = ", env: [{name: POSTGRES_PASSWORD_FILE, value: /p}]"
 	for name, g := range map[string]guess{
 		"memcached":            {of("cache", "memcached:1.6", "11211", ""), []string{"tcp: cache:11211\n", `body: "version\r\n"`, "contains: VERSION"}, nil},
 		"MariaDB":              {of("db", "mariadb", "3306", ""), []string{"tcp: db:3306\n", "contains: _password"}, []string{"body:"}},
@@ -24,11 +25,12 @@ func TestKnownServers(t *testing.T) {
 		"behind a proxy":       {of("cache", "haproxy:3", "6379", ""), []string{"tcp: cache:6379\n"}, []string{"PING"}},
 		"with a web page":      {of("cache", "redis-commander", "6379", ", readinessProbe: {httpGet: {path: /, port: 6379}}"), []string{"url: http://cache:6379/\n"}, []string{"PING"}},
 
-		"PostgreSQL":               {of("db", "postgres:18-alpine", "5432", ""), []string{`body: "\0\0\0\x17\0\x03\0\0user\0postgres\0\0"`, "contains: SCRAM-SHA-256", "lanes: [tcp]"}, nil},
-		"PostgreSQL without a tag": {of("db", "docker.io/bitnami/postgresql", "5432", ""), []string{"contains: SCRAM-SHA-256"}, nil},
-		"an old PostgreSQL":        {of("db", "postgres:9.6", "5432", ""), []string{"tcp: db:5432\n"}, []string{"body:"}},
+		"PostgreSQL":               {of("db", "postgres:18-alpine", "5432", password), []string{`body: "\0\0\0\x17\0\x03\0\0user\0postgres\0\0"`, "contains: SCRAM-SHA-256", "lanes: [tcp]"}, nil},
+		"PostgreSQL without a tag": {of("db", "docker.io/bitnami/postgresql", "5432", ", env: [{name: POSTGRESQL_PASSWORD, value: p}]"), []string{"contains: SCRAM-SHA-256"}, nil},
+		"an old PostgreSQL":        {of("db", "postgres:9.6", "5432", password), []string{"tcp: db:5432\n"}, []string{"body:"}},
 		"PostgreSQL that trusts":   {of("db", "postgres:18", "5432", ", env: [{name: POSTGRES_HOST_AUTH_METHOD, value: trust}]"), []string{"contains: server_version"}, nil},
 		"PostgreSQL with MD5":      {of("db", "postgres:18", "5432", ", env: [{name: POSTGRES_HOST_AUTH_METHOD, value: md5}]"), []string{"tcp: db:5432\n"}, []string{"body:"}},
+		"PostgreSQL of its own":    {of("db", "postgres:18", "5432", ""), []string{"tcp: db:5432\n"}, []string{"body:"}},
 		"a pool of connections":    {of("db", "pgbouncer", "5432", ""), []string{"tcp: db:5432\n"}, []string{"body:"}},
 	} {
 		t.Run(name, g.check)
