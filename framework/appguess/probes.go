@@ -99,7 +99,7 @@ func askedElsewhere(a app.App, all []client, s app.Service) bool {
 }
 
 // aside are names of ports that are not for an application's clients.
-var aside = regexp.MustCompile(`metric|(^|-)prom|profil|debug|telemetry|monitoring|^status-port$`)
+var aside = regexp.MustCompile(`metric|(^|-)prom(etheus)?(-|$)|profil|debug|telemetry|monitoring|^status-port$`)
 
 // statusPort is where the agent beside a proxy of Istio answers, whatever the proxy does.
 const statusPort = "status-port"

@@ -33,7 +33,9 @@ var additionFaults = map[string]string{
 	"no-budget": "drain", "single-replica": "drain", "budget-blocks-drains": "drain",
 	"one-node": "drain", "one-zone": "drain", "unusable-domain": "drain", "soft-constraint-violated": "drain", "no-match-label-keys": "drain",
 	"pending-on-hard-constraint": "drain", "unmeetable-anti-affinity": "drain",
-	"fixed-node-ports": "node-kill", // a node that is drained still forwards requests
+	"recreates-all-pods": "rollout", "autoscaler-minimum": "drain", "budget-covers-nothing": "drain", "unhealthy-pods-block-drains": "drain", "no-spread": "drain",
+	"liveness-asks-readiness": "node-kill", // which leaves more requests for the others
+	"fixed-node-ports":        "node-kill", // a node that is drained still forwards requests
 }
 
 // additionsUnder are the faults under which every workload is tried, whatever its manifests have. What is for another fault is listed, and not tried.

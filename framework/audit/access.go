@@ -14,7 +14,7 @@ type Access struct {
 
 // groups has the API groups of resources outside the core group.
 var groups = map[Resource]string{
-	Deployments: "apps", StatefulSets: "apps", ReplicaSets: "apps", Budgets: "policy", EndpointSlices: "discovery.k8s.io",
+	Deployments: "apps", StatefulSets: "apps", ReplicaSets: "apps", Budgets: "policy", EndpointSlices: "discovery.k8s.io", Autoscalers: "autoscaling",
 }
 
 // always are the resources that are read whatever the rules: they say which pods of which workloads are where.
@@ -25,7 +25,7 @@ func (s Scope) Access() (all []Access) {
 	if len(s.Namespaces) > 0 {
 		all = append(all, Access{Verb: "get", Resource: Namespaces}) // a Role of a namespace can grant it for that namespace
 	}
-	for _, r := range slices.Concat(always, []Resource{Budgets, Services, EndpointSlices, ConfigMaps, Quotas}) {
+	for _, r := range slices.Concat(always, []Resource{Budgets, Services, EndpointSlices, ConfigMaps, Quotas, Autoscalers}) {
 		if s.needs(r) {
 			all = append(all, Access{Verb: "list", Group: groups[r], Resource: r, Everywhere: r == Nodes})
 		}

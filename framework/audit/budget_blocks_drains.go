@@ -32,7 +32,7 @@ func checkBudgetBlocksDrains(s *subject) {
 		}
 		f := Finding{
 			Evidence: fmt.Sprintf("budget %s demands %s and covers %s, so none can ever be evicted", b.Name, demand, prose.Count(expected, "pod")),
-			Fix: []Step{s.patch(Target{Kind: "PodDisruptionBudget", Namespace: b.Namespace, Name: b.Name}, MergePatch,
+			Fix: []Step{s.patch(Target{Kind: kindBudget, Namespace: b.Namespace, Name: b.Name}, MergePatch,
 				object{"spec": object{"minAvailable": nil, "maxUnavailable": 1}})},
 		}
 		if expected == 1 {
@@ -55,7 +55,7 @@ func (s *subject) severalBudgets(covering []cover) Finding {
 	}
 	for _, b := range covering[1:] {
 		if s.coversOnly(b) {
-			f.Fix = append(f.Fix, s.remove(Target{Kind: "PodDisruptionBudget", Namespace: b.Namespace, Name: b.Name}))
+			f.Fix = append(f.Fix, s.remove(Target{Kind: kindBudget, Namespace: b.Namespace, Name: b.Name}))
 		}
 	}
 	if len(f.Fix) < len(covering)-1 {

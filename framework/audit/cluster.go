@@ -3,6 +3,7 @@ package audit
 import (
 	"time"
 
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -26,6 +27,7 @@ const (
 	EndpointSlices Resource = "endpointslices"
 	ConfigMaps     Resource = "configmaps"
 	Quotas         Resource = "resourcequotas"
+	Autoscalers    Resource = "horizontalpodautoscalers"
 )
 
 // Cluster is what Read read of a cluster. It is plain data, so a test can construct one.
@@ -38,8 +40,11 @@ type Cluster struct {
 	Services  []corev1.Service
 	Slices    []discoveryv1.EndpointSlice
 	// ConfigMaps are those that a workload's template names.
-	ConfigMaps []corev1.ConfigMap
-	Quotas     []corev1.ResourceQuota
+	ConfigMaps  []corev1.ConfigMap
+	Quotas      []corev1.ResourceQuota
+	Autoscalers []autoscalingv2.HorizontalPodAutoscaler
+	// Idle are workloads that are not audited: those that want no replica.
+	Idle []Workload
 	// Unread are the resources that could not be listed.
 	Unread []Unread
 }
@@ -84,6 +89,12 @@ const (
 	StatefulSet = "StatefulSet"
 )
 
+// The kinds of other objects that findings are about, or that steps change.
+const (
+	kindBudget     = "PodDisruptionBudget"
+	kindAutoscaler = "HorizontalPodAutoscaler"
+)
+
 // Update is how a workload replaces its pods when its template changes.
 type Update struct {
 	Rolling bool // otherwise all at once (Recreate), or when a pod is deleted (OnDelete)
@@ -91,6 +102,19 @@ type Update struct {
 	ByHand string
 	// MaxSurge and MaxUnavailable of a rolling Deployment, in pods.
 	MaxSurge, MaxUnavailable int
+}
+
+// Only leaves the workloads of a name to be audited. Budgets may cover the others.
+func (c *Cluster) Only(name string) {
+	var left []Workload
+	for _, w := range c.Workloads {
+		if w.Name == name {
+			left = append(left, w)
+		} else {
+			c.Idle = append(c.Idle, w)
+		}
+	}
+	c.Workloads = left
 }
 
 // unread reports whether a resource could not be listed in a namespace.

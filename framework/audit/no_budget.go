@@ -24,7 +24,7 @@ func checkNoBudget(s *subject) {
 		return
 	}
 	one, always := intstr.FromInt32(1), policyv1.AlwaysAllow
-	at := Target{Kind: "PodDisruptionBudget", Namespace: s.Namespace, Name: s.freeBudgetName()}
+	at := Target{Kind: kindBudget, Namespace: s.Namespace, Name: s.freeBudgetName()}
 	s.find(Finding{
 		Evidence: fmt.Sprintf("evictions may take all %d pods at once", s.Replicas),
 		Fix: []Step{s.create(at, struct { // without the status that the API type carries

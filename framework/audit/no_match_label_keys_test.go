@@ -38,6 +38,7 @@ func TestNoMatchLabelKeys(t *testing.T) {
 			harm: func(d *appsv1.Deployment) {
 				d.Spec.Strategy = appsv1.DeploymentStrategy{Type: appsv1.RecreateDeploymentStrategyType}
 			},
+			service: func(s *corev1.Service) { s.Spec.Selector = nil }, // or else it is an outage
 		},
 		mutant{
 			name: "told apart in the selector", backend: spread(hard, workloads.Spread{Key: workloads.Host, Unsatisfiable: corev1.ScheduleAnyway}),

@@ -7,7 +7,8 @@ var noPreStop = Rule{
 	Title: "no preStop hook",
 	Why: "A pod gets SIGTERM at the same moment as the proxies that send it requests learn that it ends. Without some seconds " +
 		"between the two, each rollout, drain and scale-down refuses some requests. A server that keeps serving for some " +
-		"seconds after SIGTERM needs no preStop hook, but an audit cannot see whether it does.",
+		"seconds after SIGTERM needs no preStop hook, but an audit cannot see whether it does. Nothing is found where no other pod could take the requests: " +
+		"a single replica that ends before another takes its place. A Note if it is asked for nothing but metrics.",
 	Doc: docEndpointFlow, needs: []Resource{Services}, check: checkNoPreStop,
 }
 
@@ -19,6 +20,9 @@ const preStopSeconds = 5
 const finishSeconds = 30
 
 func checkNoPreStop(s *subject) {
+	if s.Replicas == 1 && s.Update.MaxSurge == 0 {
+		return
+	}
 	serving, _ := s.served()
 	for _, c := range serving {
 		lacking, seconds := s.withoutPreStop(c)
@@ -35,9 +39,9 @@ func checkNoPreStop(s *subject) {
 			pod["terminationGracePeriodSeconds"] = seconds + finishSeconds
 		}
 		s.find(Finding{
-			Evidence: earlySIGTERM(c, lacking),
-			Fix:      s.patchPod(pod),
-			Caution:  sentences("the sleep action needs Kubernetes 1.30; on older versions, exec a sleep", s.rollout()),
+			Severity: c.severity(), Evidence: earlySIGTERM(c, lacking),
+			Fix:     s.patchPod(pod),
+			Caution: sentences("the sleep action needs Kubernetes 1.30; on older versions, exec a sleep", s.rollout()),
 		})
 	}
 }

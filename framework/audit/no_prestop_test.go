@@ -1,12 +1,14 @@
 package audit
 
 import (
+	"slices"
 	"testing"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/holdfast-ha/holdfast/workloads"
 )
@@ -67,4 +69,77 @@ func TestNoPreStop(t *testing.T) {
 		name: "no Service sends it requests", backend: workloads.Backend{PreStop: workloads.NoPreStop, Budget: workloads.NoBudget},
 		harm: unserved, more: []runtime.Object{everyPod},
 	})
+}
+
+// A hook helps where another pod takes the requests while one ends.
+func TestNoPreStopWhereNothingElseServes(t *testing.T) {
+	one := workloads.Backend{Replicas: 1, PreStop: workloads.NoPreStop}
+	update := func(strategy appsv1.DeploymentStrategy) func(*appsv1.Deployment) {
+		return func(d *appsv1.Deployment) { d.Spec.Strategy = strategy }
+	}
+	none, all := intstr.FromInt32(0), intstr.FromString("100%")
+	for name, test := range map[string]struct {
+		m    mutant
+		want []string
+	}{
+		"a StatefulSet":                 {mutant{backend: one, statefulSet: true}, []string{"warning single-replica"}},
+		"Recreate":                      {mutant{backend: one, harm: update(appsv1.DeploymentStrategy{Type: appsv1.RecreateDeploymentStrategyType})}, []string{"error single-replica", "warning recreates-all-pods"}},
+		"a rollout without a surge":     {mutant{backend: one, harm: update(appsv1.DeploymentStrategy{RollingUpdate: &appsv1.RollingUpdateDeployment{MaxSurge: &none, MaxUnavailable: &all}})}, []string{"error single-replica"}},
+		"a rollout with a surge":        {mutant{backend: one}, []string{"error single-replica", "warning no-prestop"}},
+		"two replicas of a StatefulSet": {mutant{backend: workloads.Backend{Replicas: 2, PreStop: workloads.NoPreStop}, statefulSet: true}, []string{"warning no-prestop"}},
+	} {
+		if got := found(t, test.m); !slices.Equal(got, test.want) {
+			t.Errorf("%s: found %q, want %q", name, got, test.want)
+		}
+	}
+}
+
+// named gives the port that a Service leads to a name, and leadsTo gives it to the Service.
+func named(port string) func(*corev1.PodSpec) {
+	return func(p *corev1.PodSpec) {
+		p.Containers[0].Ports[0].Name = port
+		if ready := p.Containers[0].ReadinessProbe; ready != nil {
+			ready.HTTPGet.Port = intstr.FromString(port)
+		}
+	}
+}
+
+func leadsTo(port string) func(*corev1.Service) {
+	return func(s *corev1.Service) { s.Spec.Ports[0].TargetPort = intstr.FromString(port) }
+}
+
+// What is asked for metrics alone costs no client a request. A port for clients of the same container does.
+func TestMetricsAlone(t *testing.T) {
+	careless := func(port string, more ...func(*corev1.Service)) mutant {
+		return mutant{
+			backend: workloads.Backend{PreStop: workloads.NoPreStop, Readiness: workloads.NoReadiness},
+			harm: func(d *appsv1.Deployment) {
+				named(port)(&d.Spec.Template.Spec)
+				c := &d.Spec.Template.Spec.Containers[0]
+				c.Ports = append(c.Ports, corev1.ContainerPort{Name: "api", ContainerPort: 9999})
+			},
+			service: func(s *corev1.Service) {
+				leadsTo(port)(s)
+				for _, change := range more {
+					change(s)
+				}
+			},
+		}
+	}
+	second := func(s *corev1.Service) {
+		s.Spec.Ports = append(s.Spec.Ports, corev1.ServicePort{Name: "api", Port: 9999, TargetPort: intstr.FromString("api")})
+	}
+	notes, warnings := []string{"note no-readiness-probe", "note no-prestop"}, []string{"warning no-readiness-probe", "warning no-prestop"}
+	for name, test := range map[string]struct {
+		m    mutant
+		want []string
+	}{
+		"metrics": {careless("http-metrics"), notes}, "profiles": {careless("debug"), notes}, "clients": {careless("web"), warnings}, "promotions": {careless("web-promote"), warnings},
+		"metrics and clients":  {careless("http-metrics", second), warnings},
+		"a Service of metrics": {careless("web", func(s *corev1.Service) { s.Name = "backend-metrics" }), notes},
+	} {
+		if got := found(t, test.m); !slices.Equal(got, test.want) {
+			t.Errorf("%s: found %q, want %q", name, got, test.want)
+		}
+	}
 }

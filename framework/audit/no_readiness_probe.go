@@ -9,7 +9,7 @@ var noReadinessProbe = Rule{
 	ID: "no-readiness-probe", Severity: Warning,
 	Title: "no readiness probe",
 	Why: "A pod without a readiness probe counts as ready as soon as its process runs: Services send it requests before it listens and " +
-		"while it hangs, and a rollout ends the old pods too soon. A Note if no Service sends it requests.",
+		"while it hangs, and a rollout ends the old pods too soon. A Note if no Service sends it requests, except for metrics.",
 	Doc: docProbes, needs: []Resource{Services}, check: checkNoReadinessProbe,
 }
 
@@ -20,7 +20,7 @@ func checkNoReadinessProbe(s *subject) {
 		if c.ReadinessProbe != nil {
 			continue
 		}
-		f := Finding{Evidence: fmt.Sprintf("container %s, which Service %s sends requests to, has no readinessProbe", c.Name, c.service)}
+		f := Finding{Severity: c.severity(), Evidence: fmt.Sprintf("container %s, which Service %s sends requests to, has no readinessProbe", c.Name, c.service)}
 		if !c.tcp {
 			f.Caution = "decide which check shows that it can serve; a TCP check of a UDP port does not"
 		} else {

@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/holdfast-ha/holdfast/workloads"
@@ -67,8 +66,7 @@ func TestPendingOnHardConstraint(t *testing.T) {
 // Anti-affinity that cannot be met has a rule of its own. If it could be met but is not, this rule reports the pending pods.
 func TestPendingApart(t *testing.T) {
 	w := newWorld(t, mutant{
-		backend: workloads.Backend{Affinity: []workloads.Affinity{{Key: workloads.Host, Away: true}}},
-		harm:    func(d *appsv1.Deployment) { d.Spec.Strategy.Type = appsv1.RecreateDeploymentStrategyType },
+		backend: workloads.Backend{Affinity: []workloads.Affinity{{Key: workloads.Host, Away: true}}, Strategy: workloads.Strategy{MaxUnavailable: "1"}},
 		nodes: func(nodes []*corev1.Node) {
 			nodes[7].Spec.Unschedulable = true // cordoned: it counts as a node that will take pods again
 		},

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -97,9 +98,11 @@ func (r *reader) readWorkloads() {
 }
 
 func (r *reader) add(uid types.UID, w Workload) {
-	if w.Replicas > 0 {
-		r.cluster.Workloads, r.uids = append(r.cluster.Workloads, w), append(r.uids, uid)
+	if w.Replicas == 0 {
+		r.cluster.Idle = append(r.cluster.Idle, w)
+		return
 	}
+	r.cluster.Workloads, r.uids = append(r.cluster.Workloads, w), append(r.uids, uid)
 }
 
 func (r *reader) readPods() {
@@ -141,6 +144,10 @@ func (r *reader) readSurroundings() {
 	list(r, Quotas, r.client.CoreV1().ResourceQuotas, func(q *corev1.ResourceQuota) {
 		q.ManagedFields = nil
 		r.cluster.Quotas = append(r.cluster.Quotas, *q)
+	})
+	list(r, Autoscalers, r.client.AutoscalingV2().HorizontalPodAutoscalers, func(h *autoscalingv2.HorizontalPodAutoscaler) {
+		h.ManagedFields = nil
+		r.cluster.Autoscalers = append(r.cluster.Autoscalers, *h)
 	})
 	page(r, Nodes, "", r.client.CoreV1().Nodes(), func(n *corev1.Node) {
 		r.cluster.Nodes = append(r.cluster.Nodes, slimNode(n))

@@ -43,7 +43,7 @@ func TestReadOnlyReads(t *testing.T) {
 	}
 	want := []string{
 		"get namespaces", "list deployments shop", "list statefulsets shop", "list replicasets shop", "list pods shop",
-		"list poddisruptionbudgets shop", "list services shop", "list endpointslices shop", "list configmaps shop", "list resourcequotas shop", "list nodes",
+		"list poddisruptionbudgets shop", "list services shop", "list endpointslices shop", "list configmaps shop", "list resourcequotas shop", "list horizontalpodautoscalers shop", "list nodes",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("asked (-want +got):\n%s", diff)
@@ -128,16 +128,17 @@ func TestWhatMayNotBeReadIsNotChecked(t *testing.T) {
 	}{
 		{Deployments, "all namespaces, every Deployment", all},
 		{StatefulSets, "all namespaces, every StatefulSet", all},
-		{ReplicaSets, "all namespaces, every Deployment", []string{"one-node", "one-zone", "pending-on-hard-constraint", "soft-constraint-violated"}},
-		{Pods, "all namespaces", []string{"one-node", "one-zone", "pending-on-hard-constraint", "soft-constraint-violated"}},
+		{ReplicaSets, "all namespaces, every Deployment", []string{"one-node", "one-zone", "pending-on-hard-constraint", "no-spread", "soft-constraint-violated"}},
+		{Pods, "all namespaces", []string{"one-node", "one-zone", "pending-on-hard-constraint", "no-spread", "soft-constraint-violated"}},
 		{Nodes, "all namespaces", []string{
-			"one-zone", "pending-on-hard-constraint", "unmeetable-anti-affinity", "no-room-to-surge", "unusable-domain", "soft-constraint-violated", "fixed-node-ports",
+			"one-zone", "pending-on-hard-constraint", "unmeetable-anti-affinity", "no-room-to-surge", "no-spread", "unusable-domain", "soft-constraint-violated", "fixed-node-ports",
 		}},
-		{Budgets, "all namespaces", []string{"budget-blocks-drains", "no-budget"}},
-		{Services, "all namespaces", []string{"no-readiness-probe", "no-prestop", "offers-unready-pods", "fixed-node-ports"}},
+		{Budgets, "all namespaces", []string{"budget-blocks-drains", "no-budget", "budget-covers-nothing", "unhealthy-pods-block-drains"}},
+		{Services, "all namespaces", []string{"recreates-all-pods", "no-readiness-probe", "no-prestop", "offers-unready-pods", "liveness-asks-readiness", "fixed-node-ports"}},
 		{EndpointSlices, "all namespaces", []string{"fixed-node-ports"}},
 		{ConfigMaps, "all namespaces", []string{"fixed-node-ports"}},
 		{Quotas, "all namespaces", []string{"quota-stops-rollout"}},
+		{Autoscalers, "all namespaces", []string{"autoscaler-minimum"}},
 	} {
 		w := newWorld(t, mutant{backend: workloads.Backend{
 			Spread: workloads.NoSpread, Budget: workloads.NoBudget, Readiness: workloads.NoReadiness,

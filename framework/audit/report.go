@@ -122,8 +122,17 @@ func Audit(c Cluster, o Options) Report {
 	for i := range c.Workloads {
 		for _, r := range rules {
 			s := subject{view: v, Workload: &c.Workloads[i], rule: r, report: &report}
-			if !s.lacks(r) {
+			if r.check != nil && !s.lacks(r) {
 				r.check(&s)
+			}
+		}
+	}
+	for i := range c.Budgets {
+		at := Workload{Kind: kindBudget, Namespace: c.Budgets[i].Namespace, Name: c.Budgets[i].Name}
+		for _, r := range rules {
+			s := subject{view: v, Workload: &at, rule: r, report: &report}
+			if r.checkBudget != nil && !s.lacks(r) {
+				r.checkBudget(&s, coverOf(&c.Budgets[i]))
 			}
 		}
 	}

@@ -122,7 +122,7 @@ func TestRulesAreComplete(t *testing.T) {
 		}
 		seen[r.ID] = true
 		if !regexp.MustCompile(`^[a-z-]+$`).MatchString(r.ID) || r.Title == "" || !strings.HasSuffix(r.Why, ".") ||
-			!strings.HasPrefix(r.Doc, "https://kubernetes.io/docs/") || r.check == nil || r.Severity.rank() > 1 {
+			!strings.HasPrefix(r.Doc, "https://kubernetes.io/docs/") || (r.check == nil) == (r.checkBudget == nil) || r.Severity.rank() > 1 {
 			t.Errorf("rule %+v lacks something", r)
 		}
 	}
@@ -156,7 +156,7 @@ func TestSkip(t *testing.T) {
 	w.must(err)
 	c.Unread = []Unread{{Resource: Budgets, Why: "forbidden"}}
 	// A rule that is skipped is not reported as not checked.
-	if r := Audit(c, Options{Skip: []string{"no-budget", "budget-blocks-drains"}}); len(r.Findings)+len(r.NotChecked) > 0 || len(r.Skipped) != 2 {
+	if r := Audit(c, Options{Skip: []string{"no-budget", "budget-blocks-drains", "budget-covers-nothing", "unhealthy-pods-block-drains"}}); len(r.Findings)+len(r.NotChecked) > 0 || len(r.Skipped) != 4 {
 		t.Errorf("found %s, not checked %+v, skipped %v", listed(r.Findings), r.NotChecked, r.Skipped)
 	}
 }

@@ -7,14 +7,15 @@ import (
 
 // resources maps the kinds that steps change, and the kinds that make up a policy, to their API resources.
 var resources = map[string]schema.GroupVersionResource{
-	Deployment:            {Group: "apps", Version: "v1", Resource: "deployments"},
-	StatefulSet:           {Group: "apps", Version: "v1", Resource: "statefulsets"},
-	"PodDisruptionBudget": {Group: "policy", Version: "v1", Resource: "poddisruptionbudgets"},
-	"Service":             {Version: "v1", Resource: "services"},
-	"ConfigMap":           {Version: "v1", Resource: "configmaps"},
-	"EndpointSlice":       {Group: "discovery.k8s.io", Version: "v1", Resource: "endpointslices"},
-	kindPolicy:            {Group: "admissionregistration.k8s.io", Version: "v1", Resource: "validatingadmissionpolicies"},
-	kindBinding:           {Group: "admissionregistration.k8s.io", Version: "v1", Resource: "validatingadmissionpolicybindings"},
+	Deployment:      {Group: "apps", Version: "v1", Resource: "deployments"},
+	StatefulSet:     {Group: "apps", Version: "v1", Resource: "statefulsets"},
+	kindBudget:      {Group: "policy", Version: "v1", Resource: "poddisruptionbudgets"},
+	kindAutoscaler:  {Group: "autoscaling", Version: "v2", Resource: "horizontalpodautoscalers"},
+	"Service":       {Version: "v1", Resource: "services"},
+	"ConfigMap":     {Version: "v1", Resource: "configmaps"},
+	"EndpointSlice": {Group: "discovery.k8s.io", Version: "v1", Resource: "endpointslices"},
+	kindPolicy:      {Group: "admissionregistration.k8s.io", Version: "v1", Resource: "validatingadmissionpolicies"},
+	kindBinding:     {Group: "admissionregistration.k8s.io", Version: "v1", Resource: "validatingadmissionpolicybindings"},
 }
 
 // The kinds that make up a Policy.

@@ -35,6 +35,8 @@ type Rule struct {
 	Doc      string   // the page of Kubernetes' documentation
 	needs    []Resource
 	check    func(*subject)
+	// checkBudget, in place of check, is about a budget: the subject has its kind and its name.
+	checkBudget func(*subject, cover)
 }
 
 // Rules lists all rules, the most severe first. A new rule is one file with its test, and a line here.
@@ -48,6 +50,11 @@ var Rules = []Rule{
 	quotaStopsRollout,
 	budgetBlocksDrains,
 	noBudget,
+	budgetCoversNothing,
+	unhealthyPodsBlockDrains,
+	autoscalerMinimum,
+	recreatesAllPods,
+	noSpread,
 	unusableDomain,
 	softConstraintViolated,
 	noReadinessProbe,
@@ -55,6 +62,7 @@ var Rules = []Rule{
 	offersUnreadyPods,
 	shortGracePeriod,
 	noMatchLabelKeys,
+	livenessAsksReadiness,
 	fixedNodePorts,
 }
 

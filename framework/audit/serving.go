@@ -1,7 +1,9 @@
 package audit
 
 import (
+	"regexp"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -13,6 +15,15 @@ type served struct {
 	service string
 	port    intstr.IntOrString // the port's name, if the container declares one
 	tcp     bool
+	metrics bool // nothing but metrics is asked of it
+}
+
+// severity is that of a finding about a container of which nothing but metrics is asked; empty: the rule's.
+func (c served) severity() Severity {
+	if c.metrics {
+		return Note
+	}
+	return ""
 }
 
 // served returns the subject's containers that Services send requests to, each once. Traffic reports whether any Service
@@ -26,13 +37,26 @@ func (s *subject) served() (found []served, traffic bool) {
 		traffic = true
 		for _, p := range service.Spec.Ports {
 			c, ok := s.leadsTo(p)
-			if ok && !slices.ContainsFunc(found, func(f served) bool { return f.Container == c.Container }) {
-				c.service = service.Name
+			if !ok {
+				continue
+			}
+			c.service, c.metrics = service.Name, forMetrics(service, p, c)
+			if at := slices.IndexFunc(found, func(f served) bool { return f.Container == c.Container }); at < 0 {
 				found = append(found, c)
+			} else if found[at].metrics {
+				found[at] = c
 			}
 		}
 	}
 	return found, traffic
+}
+
+// aside are names of ports that are for metrics or debugging, and not for clients.
+var aside = regexp.MustCompile(`(?i)metric|(^|-)prom(etheus)?(-|$)|profil|debug|telemetry|monitoring`)
+
+// forMetrics reports whether a port of a Service is for metrics, by its names.
+func forMetrics(s *corev1.Service, p corev1.ServicePort, c served) bool {
+	return aside.MatchString(p.Name) || aside.MatchString(c.port.StrVal) || strings.HasSuffix(s.Name, "-metrics")
 }
 
 // forPeers reports whether a Service is one by which pods find each other before they are ready: it ignores readiness, and has no address.

@@ -1,25 +1,84 @@
 package audit
 
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
 var singleReplica = Rule{
 	ID: "single-replica", Severity: Error,
 	Title: "there is a single replica",
 	Why: "Whatever ends its pod (a lost node, a drain, an eviction, lack of memory) is an outage until another pod is ready. " +
-		"A Warning for a StatefulSet, which may not be built to run several replicas.",
+		"A Warning for a StatefulSet, which may not be built to run several replicas. A Note for a controller with leader election to which no Service " +
+		"sends requests, except for metrics: a second one would wait, and what is missed is done later.",
 	Doc: docDisruptions, check: checkSingleReplica,
 }
 
+// SecondDatabase is the caution of a fix that may start a second database beside the first.
+const SecondDatabase = "only if it is built to run several replicas: a second replica of most databases is a second, empty database"
+
 func checkSingleReplica(s *subject) {
-	if s.Replicas != 1 {
+	scaler := s.autoscaler()
+	if s.Replicas != 1 || scaler != nil && minimum(scaler) > 1 { // which scales it up at once
 		return
 	}
 	f := Finding{Evidence: "spec.replicas is 1", Caution: "where a HorizontalPodAutoscaler scales it, raise its minReplicas instead"}
-	if s.Kind == StatefulSet {
-		f.Severity = Warning
-		f.Caution = sentences("only if it is built to run several replicas: a second replica of most databases is a second, empty database", f.Caution)
-	} else if s.Claims {
-		f.Caution = sentences("a volume that one node holds cannot serve two replicas", f.Caution)
+	f.Fix = []Step{s.patch(s.target(), StrategicPatch, object{"spec": object{"replicas": s.several()}})}
+	if scaler != nil {
+		f.Evidence, f.Caution = f.Evidence+", and HorizontalPodAutoscaler "+scaler.Name+" may leave it so", ""
+		f.Fix = []Step{s.raiseMinimum(scaler)}
 	}
-	wanted := min(max(len(s.homes().domains(zoneKey)), 2), 3) // one per zone, at least two and at most three
-	f.Fix = []Step{s.patch(s.target(), StrategicPatch, object{"spec": object{"replicas": wanted}})}
+	switch {
+	case s.Kind == StatefulSet:
+		f.Severity = Warning
+		f.Caution = sentences(SecondDatabase, f.Caution)
+	case s.stateful():
+		f.Caution = sentences(SecondDatabase, f.Caution)
+	case s.Claims:
+		f.Caution = sentences("a volume that one node holds cannot serve two replicas", f.Caution)
+	case s.electsLeader():
+		f.Severity = Note
+	}
 	s.find(f)
+}
+
+// databases are the images of servers that keep data: another one has other data. Programs beside them are none.
+var (
+	databases = regexp.MustCompile(`\b(postgres|postgis|timescale|mysql|mariadb|percona|mongo|redis|valkey|keydb|dragonfly|cassandra|scylla|couch|influxdb|elasticsearch|` +
+		`opensearch|solr|neo4j|arango|rethinkdb|clickhouse|cockroach|mssql|oracle|db2|etcd|zookeeper|kafka|rabbitmq|minio|qdrant|milvus|weaviate|meilisearch)`)
+	besides = regexp.MustCompile(`exporter|express|commander|admin|proxy|bouncer|operator|backup|client|console|dashboard|ui\b|postgrest`)
+)
+
+// stateful reports whether a container's image is that of a database.
+func (s *subject) stateful() bool {
+	for _, c := range running(s.Template.Spec) {
+		if databases.MatchString(c.Image) && !besides.MatchString(c.Image) {
+			return true
+		}
+	}
+	return false
+}
+
+var (
+	elects = regexp.MustCompile(`(?i)leader[-_]?elect`)
+	never  = regexp.MustCompile(`(?i)leader[-_]?elect(ion)?([-_]?enabled?)?[= ]"?false`)
+)
+
+// electsLeader reports whether the subject's replicas elect one that works, and nothing but metrics is asked of them.
+func (s *subject) electsLeader() bool {
+	serving, traffic := s.served()
+	asked := traffic && len(serving) == 0 || slices.ContainsFunc(serving, func(c served) bool { return !c.metrics })
+	if asked || s.cluster.unread(Services, s.Namespace) {
+		return false
+	}
+	var words []string
+	for _, c := range running(s.Template.Spec) {
+		words = append(append(words, c.Command...), c.Args...)
+		for _, e := range c.Env {
+			words = append(words, e.Name+"="+e.Value)
+		}
+	}
+	said := strings.Join(words, " ")
+	return elects.MatchString(said) && !never.MatchString(said)
 }

@@ -5,12 +5,16 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/holdfast-ha/holdfast/workloads"
 )
 
 func TestSingleReplica(t *testing.T) {
 	one := workloads.Backend{Replicas: 1}
+	runs := func(image string) func(*appsv1.Deployment) {
+		return func(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers[0].Image = image }
+	}
 	caught(t, singleReplica,
 		mutant{name: "one", backend: one, evidence: "spec.replicas is 1", caution: "raise its minReplicas instead"},
 		mutant{
@@ -29,5 +33,67 @@ func TestSingleReplica(t *testing.T) {
 				}}}
 			},
 		},
+		mutant{name: "a database", backend: one, evidence: "spec.replicas is 1", caution: SecondDatabase, harm: runs("docker.io/bitnami/postgresql:16")},
+		mutant{name: "a queue beside a proxy", backend: one, evidence: "spec.replicas is 1", caution: SecondDatabase, harm: runs("registry.example.com/rabbitmq@sha256:0")},
 	)
+}
+
+// A program for a database keeps no data of its own.
+func TestPrograms(t *testing.T) {
+	for image, want := range map[string]bool{
+		"mongo-express": false, "prom/mysqld-exporter:v1": false, "pgbouncer": false, "shop/web:redis-1": true, "mcr.microsoft.com/mssql/server": true, "redis:7": true, "web": false,
+	} {
+		s := subject{Workload: &Workload{Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Image: image}}}}}}
+		if got := s.stateful(); got != want {
+			t.Errorf("%s keeps data: %t", image, got)
+		}
+	}
+}
+
+// A controller with leader election loses nothing that a second one would not lose, unless requests are sent to it.
+func TestLeaderElection(t *testing.T) {
+	controller := func(served bool, words ...string) mutant {
+		m := mutant{backend: workloads.Backend{Replicas: 1}, harm: func(d *appsv1.Deployment) {
+			d.Spec.Template.Spec.Containers[0].Args = words
+			if !served {
+				unserved(d)
+			}
+		}}
+		if !served {
+			m.more = []runtime.Object{everyPod}
+			m.backend.Budget = workloads.NoBudget
+		}
+		return m
+	}
+	inEnv := controller(false)
+	harm := inEnv.harm
+	inEnv.harm = func(d *appsv1.Deployment) {
+		harm(d)
+		d.Spec.Template.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "LEADER_ELECTION_ENABLED", Value: "true"}}
+	}
+	for name, test := range map[string]struct {
+		m    mutant
+		want string
+	}{
+		"it elects":               {controller(false, "--leader-elect"), "note single-replica"},
+		"by a namespace":          {controller(false, "--leader-election-namespace=kube-system"), "note single-replica"},
+		"in its environment":      {inEnv, "note single-replica"},
+		"it does not":             {controller(false, "--enable-leader-election=false"), "error single-replica"},
+		"it says nothing":         {controller(false), "error single-replica"},
+		"requests are sent to it": {controller(true, "--leader-elect"), "error single-replica"},
+	} {
+		if got := found(t, test.m); len(got) != 1 || got[0] != test.want {
+			t.Errorf("%s: found %q, want %s", name, got, test.want)
+		}
+	}
+}
+
+// Where Services cannot be read, requests may be sent to it.
+func TestLeaderElectionWithoutServices(t *testing.T) {
+	c := Cluster{Unread: []Unread{{Resource: Services, Why: "forbidden"}}, Workloads: []Workload{{
+		Kind: Deployment, Namespace: shop, Name: "c", Replicas: 1, Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Args: []string{"--leader-elect"}}}}},
+	}}}
+	if r := Audit(c, Options{}); len(r.Findings) != 1 || r.Findings[0].Severity != Error {
+		t.Errorf("found %s", listed(r.Findings))
+	}
 }

@@ -26,5 +26,5 @@ func (c *Cluster) workload(namespace, kind, name string) bool {
 // unlisted reports whether the workloads of a kind could not be read in a namespace.
 func (c *Cluster) unlisted(namespace, kind string) bool {
 	return kind == Deployment && c.unread(Deployments, namespace) || kind == StatefulSet && c.unread(StatefulSets, namespace) ||
-		c.unread(Namespaces, namespace)
+		kind == kindBudget && c.unread(Budgets, namespace) || c.unread(Namespaces, namespace)
 }

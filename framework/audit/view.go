@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -27,11 +28,12 @@ type view struct {
 
 // contents are objects of one namespace, in the order in which they were read.
 type contents struct {
-	workloads  []*Workload
-	budgets    []cover
-	services   []*corev1.Service
-	quotas     []*corev1.ResourceQuota
-	configMaps map[string]*corev1.ConfigMap
+	workloads   []*Workload
+	budgets     []cover
+	services    []*corev1.Service
+	quotas      []*corev1.ResourceQuota
+	autoscalers []*autoscalingv2.HorizontalPodAutoscaler
+	configMaps  map[string]*corev1.ConfigMap
 }
 
 // offered is a port of a Service.
@@ -50,13 +52,16 @@ func newView(c *Cluster, kubectl string) *view {
 		v.inside(c.Workloads[i].Namespace).workloads = append(v.inside(c.Workloads[i].Namespace).workloads, &c.Workloads[i])
 	}
 	for i := range c.Budgets {
-		v.indexBudget(&c.Budgets[i])
+		v.inside(c.Budgets[i].Namespace).budgets = append(v.inside(c.Budgets[i].Namespace).budgets, coverOf(&c.Budgets[i]))
 	}
 	for i := range c.ConfigMaps {
 		v.inside(c.ConfigMaps[i].Namespace).configMaps[c.ConfigMaps[i].Name] = &c.ConfigMaps[i]
 	}
 	for i := range c.Quotas {
 		v.inside(c.Quotas[i].Namespace).quotas = append(v.inside(c.Quotas[i].Namespace).quotas, &c.Quotas[i])
+	}
+	for i := range c.Autoscalers {
+		v.inside(c.Autoscalers[i].Namespace).autoscalers = append(v.inside(c.Autoscalers[i].Namespace).autoscalers, &c.Autoscalers[i])
 	}
 	for i := range c.Services {
 		v.indexService(&c.Services[i])
@@ -93,12 +98,12 @@ type cover struct {
 	selects labels.Selector
 }
 
-func (v *view) indexBudget(b *policyv1.PodDisruptionBudget) {
+func coverOf(b *policyv1.PodDisruptionBudget) cover {
 	selects, err := metav1.LabelSelectorAsSelector(b.Spec.Selector)
 	if err != nil { // the API rejects invalid selectors
 		selects = labels.Nothing()
 	}
-	v.inside(b.Namespace).budgets = append(v.inside(b.Namespace).budgets, cover{b, selects})
+	return cover{b, selects}
 }
 
 func (v *view) indexService(s *corev1.Service) {

@@ -56,15 +56,17 @@ type mutant struct {
 	name    string
 	backend workloads.Backend
 	// harm changes what a Backend's fields cannot express.
-	harm   func(*appsv1.Deployment)
-	budget func(*policyv1.PodDisruptionBudget)
-	nodes  func([]*corev1.Node)
-	more   []runtime.Object
+	harm    func(*appsv1.Deployment)
+	budget  func(*policyv1.PodDisruptionBudget)
+	service func(*corev1.Service)
+	nodes   func([]*corev1.Node)
+	more    []runtime.Object
 	// statefulSet turns the Deployment into a StatefulSet.
 	statefulSet bool
 	// on are the nodes that its pods run on; none: the scheduler picks.
 	on []string
 	// the expected finding
+	kind, of string   // of the object that it is about; default: the workload
 	severity Severity // default: the rule's
 	evidence string
 	caution  string // a part of the expected caution
@@ -100,6 +102,7 @@ func (m mutant) caught(t *testing.T, rule Rule) {
 	if m.statefulSet {
 		want.Kind = StatefulSet
 	}
+	want.Kind, want.Name = std.Or(m.kind, want.Kind), std.Or(m.of, want.Name)
 	got := f
 	got.Fix, got.Caution = nil, ""
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -124,6 +127,21 @@ func (m mutant) caught(t *testing.T, rule Rule) {
 	if again := w.audit(); len(again.Findings) > 0 {
 		t.Errorf("after %s\nfound %s", f.Fix[0].Command, listed(again.Findings))
 	}
+}
+
+// found are the severities and the rules of what is found in a mutant.
+func found(t *testing.T, m mutant) (all []string) {
+	t.Helper()
+	w := newWorld(t, m)
+	w.settle(m.on...)
+	r := w.audit()
+	if len(r.NotChecked) > 0 {
+		t.Fatalf("not checked: %+v", r.NotChecked)
+	}
+	for _, f := range r.Findings {
+		all = append(all, string(f.Severity)+" "+f.Rule)
+	}
+	return all
 }
 
 // clean checks that nothing is found.
@@ -176,6 +194,10 @@ func newWorld(t *testing.T, m mutant) *world {
 		case *policyv1.PodDisruptionBudget:
 			if m.budget != nil {
 				m.budget(o)
+			}
+		case *corev1.Service:
+			if m.service != nil {
+				m.service(o)
 			}
 		case *appsv1.Deployment:
 			if m.harm != nil {
@@ -466,6 +488,8 @@ func (w *world) patch(step Step) (err error) {
 		_, err = w.client.PolicyV1().PodDisruptionBudgets(at.Namespace).Patch(w.ctx, at.Name, how, step.Body, options)
 	case "ConfigMap":
 		_, err = w.client.CoreV1().ConfigMaps(at.Namespace).Patch(w.ctx, at.Name, how, step.Body, options)
+	case kindAutoscaler:
+		_, err = w.client.AutoscalingV2().HorizontalPodAutoscalers(at.Namespace).Patch(w.ctx, at.Name, how, step.Body, options)
 	case "Service":
 		_, err = w.client.CoreV1().Services(at.Namespace).Patch(w.ctx, at.Name, how, step.Body, options)
 	default:

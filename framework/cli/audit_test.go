@@ -168,7 +168,7 @@ func TestAuditTable(t *testing.T) {
    kubectl --context 'two' --kubeconfig 'CONFIG' patch deployment backend --namespace shop --type strategic --patch '{"spec":{"template":{"spec":{"containers":[{"lifecycle":{"preStop":{"sleep":{"seconds":5}}},"name":"backend"}]}}}}'
    # the sleep action needs Kubernetes 1.30; on older versions, exec a sleep
 
-not checked in all namespaces: one-zone, pending-on-hard-constraint, unmeetable-anti-affinity, no-room-to-surge, unusable-domain, soft-constraint-violated, fixed-node-ports
+not checked in all namespaces: one-zone, pending-on-hard-constraint, unmeetable-anti-affinity, no-room-to-surge, no-spread, unusable-domain, soft-constraint-violated, fixed-node-ports
    nodes is forbidden: not for you
 
 workloads: 1, errors: 1, warnings: 1, notes: 0; not everything could be checked; left out: no-budget

@@ -4,7 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
+	"strings"
 
 	"k8s.io/client-go/dynamic"
 
@@ -51,12 +51,12 @@ func (env *Environment) auditApp(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("audit %s: %w", env.backend, err)
 	}
-	cluster.Workloads = slices.DeleteFunc(cluster.Workloads, func(w audit.Workload) bool { return w.Name != env.backend })
+	cluster.Only(env.backend)
 	report := audit.Audit(cluster, audit.Options{})
 	event := history.Audit{Namespace: env.namespace, Workload: env.backend, Findings: []history.Finding{}}
 	for _, f := range report.Findings {
 		found := history.Finding{Rule: f.Rule, Evidence: f.Evidence}
-		if f.Rule == singleReplica && f.Kind == audit.StatefulSet { // several of a server with state are not one server
+		if f.Rule == singleReplica && strings.Contains(f.Caution, audit.SecondDatabase) { // several of a server with state are not one server
 			f.Fix = nil
 		}
 		for _, step := range f.Fix {

@@ -38,7 +38,7 @@ func TestPage(t *testing.T) {
 	}
 	for _, want := range []string{
 		"2 workloads: 1 errors, 2 warnings, 0 notes", "shop/Deployment/bad", "pods have long been Pending because of a hard constraint",
-		"all namespaces</td><td>budget-blocks-drains, no-budget</td>", "not for you", "not checked in the last reading; last seen",
+		"all namespaces</td><td>budget-blocks-drains, no-budget, budget-covers-nothing, unhealthy-pods-block-drains</td>", "not for you", "not checked in the last reading; last seen",
 		"kubectl create --filename -", "<td>topology.kubernetes.io/zone</td><td>hard</td><td class=\"number exceeded\">3</td><td class=\"number\">1</td><td>a: 3, b: 1, 1 empty</td>",
 	} {
 		if !strings.Contains(page, want) {

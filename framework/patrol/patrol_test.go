@@ -190,7 +190,10 @@ func TestBlindness(t *testing.T) {
 		c.Forbid("poddisruptionbudgets")
 		time.Sleep(time.Minute)
 		p.round(t.Context())
-		want := []string{`audit_not_checked{reason="unread",rule="budget-blocks-drains"} 1`, `audit_not_checked{reason="unread",rule="no-budget"} 1`}
+		var want []string
+		for _, rule := range []string{"budget-blocks-drains", "budget-covers-nothing", "no-budget", "unhealthy-pods-block-drains"} {
+			want = append(want, `audit_not_checked{reason="unread",rule="`+rule+`"} 1`)
+		}
 		if diff := cmp.Diff(want, series(t, p, "audit_not_checked")); diff != "" {
 			t.Errorf("not checked (-want +got):\n%s", diff)
 		}

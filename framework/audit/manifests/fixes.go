@@ -29,7 +29,7 @@ type ApplyAuditFixes struct {
 }
 
 // maxFixes bounds the fixes: there are fewer rules.
-const maxFixes = 20
+const maxFixes = 30
 
 func (a ApplyAuditFixes) String() string {
 	if a.Leave != "" {
@@ -153,7 +153,7 @@ func (t target) inspect(ctx context.Context) (audit.Report, error) {
 	if err != nil {
 		return audit.Report{}, fmt.Errorf("audit %s: %w", t.Workload, err)
 	}
-	cluster.Workloads = slices.DeleteFunc(cluster.Workloads, func(w audit.Workload) bool { return w.Name != t.Workload })
+	cluster.Only(t.Workload)
 	return audit.Audit(cluster, audit.Options{}), nil
 }
 

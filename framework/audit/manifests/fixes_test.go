@@ -25,6 +25,9 @@ func unbudgeted(t *testing.T) *world {
 	w := newWorld()
 	d := w.deployment()
 	d.Spec.Template.Spec.TopologySpreadConstraints = nil
+	d.Spec.Template.Spec.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{PreferredDuringSchedulingIgnoredDuringExecution: []corev1.WeightedPodAffinityTerm{
+		{Weight: 1, PodAffinityTerm: corev1.PodAffinityTerm{TopologyKey: corev1.LabelHostname, LabelSelector: d.Spec.Selector}},
+	}}}
 	d.Spec.Template.Spec.Containers[0].ReadinessProbe = &corev1.Probe{}
 	must(t, w.client.Tracker().Update(deployments, d, "ns"))
 	client := w.dynamic
@@ -91,7 +94,7 @@ func TestFindingsThatAreLeft(t *testing.T) {
 	if _, err := inject(t.Context(), ApplyAuditFixes{}, w.target()); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([][]string{{"no-budget"}, {"no-budget"}}, w.audits); diff != "" {
+	if diff := cmp.Diff([][]string{{"no-budget"}, {"no-budget", "budget-covers-nothing"}}, w.audits); diff != "" {
 		t.Errorf("audits (-want +got):\n%s", diff)
 	}
 }
