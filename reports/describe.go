@@ -22,7 +22,7 @@ func Describe(run history.Run, verdicts []verdict.Verdict) Scenario {
 	}
 	begin, end := bounds(run.Events)
 	s := Scenario{
-		Name: run.Header.Scenario, Claim: run.Header.Claim, Notes: notesOf(run.Header), Facts: factsOf(run.Header), Incomplete: run.Incomplete, Seed: run.Header.Seed,
+		Name: run.Header.Scenario, Claim: run.Header.Claim, Application: run.Header.Application, Notes: notesOf(run.Header), Facts: factsOf(run.Header), Incomplete: run.Incomplete, Seed: run.Header.Seed,
 		Cluster: clusterOf(run.Header.Cluster), Took: Seconds(end - begin), Trouble: troubles(run.Events), Zones: zones(run.Events, end), End: end,
 	}
 	for _, p := range run.Phases() {

@@ -22,10 +22,11 @@ type Fact struct {
 
 // Scenario is one scenario of a run. All moments are offsets from the run's base, as in its record.
 type Scenario struct {
-	Name        string      `json:"name"`            // suite/name
-	Claim       string      `json:"claim"`           // the sentence that can be false
-	Notes       []string    `json:"notes,omitempty"` // what a reader must know of the cluster or the application
-	Facts       []Fact      `json:"facts,omitempty"` // what was found out about a cluster that holdfast did not make
+	Name        string      `json:"name"`                  // suite/name
+	Claim       string      `json:"claim"`                 // the sentence that can be false
+	Application string      `json:"application,omitempty"` // the user's own, as in the header of the record
+	Notes       []string    `json:"notes,omitempty"`       // what a reader must know of the cluster or the application
+	Facts       []Fact      `json:"facts,omitempty"`       // what was found out about a cluster that holdfast did not make
 	Result      Result      `json:"result"`
 	Why         string      `json:"why"` // what decided the result, in one sentence
 	Mutant      *Mutant     `json:"mutant,omitempty"`

@@ -26,11 +26,16 @@ A figure has moved if the ranks of its values before and after some night differ
 so one wild night is no trend. P is corrected for the number of figures (Holm): the probability that trend names any figure although none has
 moved is at most 1 %. Small shifts need more nights than large ones. A regression is named every night, until it is older than --last.
 
-Nights are compared only if they have the same Kubernetes minor version, timings, proxy mode, provider, engine, cluster of your own, planted
+It also names each scenario whose last night is not good, and each that is gone: it was judged in most nights and is not any more, nor on the line of
+a newer Kubernetes or machine. A promise that was broken in the last night is no success, and neither is a scenario that is gone or was never good, an
+application that is not certified any more, or a last night that was killed.
+
+Nights are compared only if they have the same application, Kubernetes minor version, timings, proxy mode, provider, engine, cluster of your own, planted
 regression, number of simulated nodes, and number and architecture of cores. To compare two versions of Kubernetes, use 'holdfast certify'. A scenario that was not judged in a night has no figures
 there. The probability assumes that nights do not depend on each other.
 
-Exit codes: 0 nothing got worse; 1 a regression; 3 there is nothing to read; 4 the command line is wrong; 5 there are too few nights to tell.`,
+Exit codes: 0 nothing got worse; 1 a regression, or a promise was broken in the last night; 3 there is nothing to read; 4 the command line is wrong;
+5 there are too few nights to tell, or something is gone, without evidence, or not whole.`,
 		Example: `  holdfast trend artifacts
   holdfast trend artifacts --last 60 --json`,
 		Args: terminal.OneArg,
@@ -63,7 +68,9 @@ func moved(t trend.Trend) error {
 	switch t.Result {
 	case trend.Regression:
 		return exit.With(exit.Violated, errors.New("a figure got worse; see above"))
-	case trend.TooFew:
+	case trend.Broken:
+		return exit.With(exit.Violated, errors.New(t.Summary()))
+	case trend.Missing, trend.TooFew:
 		return exit.With(exit.Unknown, errors.New(t.Summary()))
 	}
 	return nil

@@ -28,6 +28,21 @@ func nightsOf(t *testing.T, count int, factor float64) string {
 	return root
 }
 
+// lastNight stores twenty good nights, and three more of another scenario. In the last one the first scenario has an outcome, if any.
+func lastNight(t *testing.T, outcome verdict.Outcome) string {
+	t.Helper()
+	root := nightsOf(t, 20, 1)
+	for number := 20; number < 23; number++ {
+		other := nightstest.Scenario{Name: "chaos/b", Outcome: verdict.Held, Recovery: 10, P99: 0.004, Blind: 0.1}
+		n := nightstest.Usual(number, other)
+		if number == 22 && outcome != "" {
+			n.Scenarios = append(n.Scenarios, nightstest.Scenario{Name: "chaos/a", Outcome: outcome})
+		}
+		n.Store(t, root)
+	}
+	return root
+}
+
 func TestTrend(t *testing.T) {
 	for name, test := range map[string]struct {
 		args []string
@@ -38,6 +53,9 @@ func TestTrend(t *testing.T) {
 		"a regression":     {[]string{nightsOf(t, 20, 1.5)}, exit.Violated, "REGRESSION  chaos/a, recovery: 10.1 s in 10 nights before, 15.1 s in 10 nights since 2026-01-11", "a figure got worse"},
 		"an improvement":   {[]string{nightsOf(t, 20, 0.5)}, exit.Held, "better      chaos/a, recovery: ", ""},
 		"nothing moved":    {[]string{nightsOf(t, 20, 1)}, exit.Held, "0 regressions, 0 improvements; 1 figure tested", ""},
+		"broken last":      {[]string{lastNight(t, verdict.Violated)}, exit.Violated, "1 scenario broken; 0 regressions", "1 scenario broken"},
+		"unknown last":     {[]string{lastNight(t, verdict.Unknown)}, exit.Held, "not good    chaos/a: Unknown, not good since", ""},
+		"gone":             {[]string{lastNight(t, "")}, exit.Unknown, "gone        chaos/a: not judged since 2026-01-21", "1 scenario gone"},
 		"too few nights":   {[]string{nightsOf(t, 8, 1)}, exit.Unknown, "too few nights to tell: at least 10", "at least 10 with a figure are needed"},
 		"too few are last": {[]string{nightsOf(t, 20, 1.5), "--last", "6"}, exit.Unknown, "6 nights, 2026-01-15", "at least 10"},
 		"no nights":        {[]string{nightsOf(t, 20, 1.5), "--last", "0"}, exit.BadUsage, "", "give a number above 0"},

@@ -33,13 +33,15 @@ type Requests func() iter.Seq2[*Request, error]
 
 // Header is the first line of events.jsonl: what was requested.
 type Header struct {
-	Format   int       `json:"format"`
-	RunID    string    `json:"runID"`
-	Scenario string    `json:"scenario"` // suite/name, for example "chaos/drain-one-worker"
-	Claim    string    `json:"claim"`    // a sentence that can be proven false
-	Base     time.Time `json:"base"`     // wall-clock time of offset zero, for human readers
-	Seed     uint64    `json:"seed"`
-	Holdfast string    `json:"holdfast"` // version of the harness
+	Format   int    `json:"format"`
+	RunID    string `json:"runID"`
+	Scenario string `json:"scenario"` // suite/name, for example "chaos/drain-one-worker"
+	Claim    string `json:"claim"`    // a sentence that can be proven false
+	// Application is the user's own that is tested, as namespace/Service, or the namespaces that are recorded. Empty: none, or an older record.
+	Application string    `json:"application,omitempty"`
+	Base        time.Time `json:"base"` // wall-clock time of offset zero, for human readers
+	Seed        uint64    `json:"seed"`
+	Holdfast    string    `json:"holdfast"` // version of the harness
 	// Cluster is the cluster that the scenario ran on.
 	Cluster ClusterInfo `json:"cluster"`
 	// Promises are the invariants to judge, in order, encoded with invariant.Encode.

@@ -3,6 +3,8 @@ package recording
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/holdfast-ha/holdfast/clusters"
@@ -15,7 +17,7 @@ import (
 func (s *Session) header(ctx context.Context) (history.Header, error) {
 	o := s.options
 	h := history.Header{
-		RunID: o.Run.ID, Scenario: o.Run.Scenario, Claim: o.Run.Claim, Seed: o.Run.Seed, Holdfast: o.Run.Holdfast, Base: time.Now(),
+		RunID: o.Run.ID, Scenario: o.Run.Scenario, Claim: o.Run.Claim, Application: strings.Join(slices.Sorted(slices.Values(o.Namespaces)), ","), Seed: o.Run.Seed, Holdfast: o.Run.Holdfast, Base: time.Now(),
 		Samples: history.SamplesOfNoise, Facts: s.Survey.facts(), Notes: s.notes(),
 		Cluster: history.ClusterInfo{
 			Name: o.Access.Name(), Kubernetes: s.Survey.Identity.Kubernetes, Provider: "existing", Profile: string(clusters.Stock),

@@ -259,6 +259,9 @@ func (a *attempt) header(s scenario.Spec, cluster clusters.Cluster) (history.Hea
 			h.Plan.Lanes = append(h.Plan.Lanes, lane)
 		}
 	}
+	if s.App != nil && h.Plan != nil { // the first probe is of the whole run, and the tested workload is of one scenario
+		h.Application = s.App.Namespace + "/" + h.Plan.Lanes[0].Service()
+	}
 	return h, nil
 }
 

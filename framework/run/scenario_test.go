@@ -26,9 +26,12 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history/historytest"
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/load"
 	"github.com/holdfast-ha/holdfast/framework/poll"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
+	"github.com/holdfast-ha/holdfast/workloads"
+	"github.com/holdfast-ha/holdfast/workloads/app"
 )
 
 // quiet is a scenario without traffic that holds on a cluster in memory.
@@ -75,6 +78,22 @@ func TestAScenarioThatHolds(t *testing.T) {
 		}
 		if bound != 6 || (c.created[0].Get(ns) != nil) {
 			t.Errorf("%d pods were seen to become ready, want 6; namespace left behind: %t", bound, (c.created[0].Get(ns) != nil))
+		}
+	})
+}
+
+// The record of an application of the user's own names it: its namespace, and the Service of the run's first probe.
+func TestTheRecordNamesTheApplication(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, s := newFixture(t), quiet()
+		s.App, s.Tested = &app.App{Namespace: "shop", Workloads: []app.Workload{{Controller: workloads.Controller{Name: "worker"}}}}, "worker"
+		s.Load = []load.Lane{{Lane: history.LaneFresh, Rate: 1, Target: "http://web:8080/"}, {Lane: history.LaneReused, Rate: 1, Target: "http://cart/"}}
+		c.onCreate = func(fake *clustertest.Cluster) {
+			fake.OnLoad = func(clusters.Image) error { return errors.New("no room") }
+		}
+		c.one(t.Context(), s)
+		if got := c.recorded(s).Header.Application; got != "shop/web" {
+			t.Errorf("the application is %q", got)
 		}
 	})
 }

@@ -9,8 +9,11 @@ import (
 	"github.com/holdfast-ha/holdfast/reports/certificate"
 )
 
-// Upgrade names the upgrade itself among the scenarios of a certificate.
-const Upgrade = "the upgrade"
+// Upgrade names the upgrade itself among the scenarios of a certificate, and Application begins the name of the user's own.
+const (
+	Upgrade     = "the upgrade"
+	Application = "application "
+)
 
 // readCertificate reads the certificate in a folder below root. Its scenarios have the worse verdict of both sides, and the figures of the
 // side after the upgrade.
@@ -42,6 +45,9 @@ func readCertificate(root, dir string) Night {
 	for i := range c.Scenarios {
 		s := &c.Scenarios[i]
 		add(s.Name, s.Verdict, &s.After)
+	}
+	if a := c.Application; a != nil {
+		add(Application+a.Name, certificate.ResultOf(a.Result), &a.Upgrade.Side)
 	}
 	return n
 }

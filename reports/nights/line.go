@@ -18,7 +18,8 @@ import (
 // is part of Versions, and named where it changes.
 type Line struct {
 	Certificates bool   `json:"certificates,omitempty"`
-	Kubernetes   string `json:"kubernetes"` // its minor version, "v1.37"; of a certificate "v1.36 to v1.37"
+	Application  string `json:"application,omitempty"` // the user's own, as namespace/Service
+	Kubernetes   string `json:"kubernetes"`            // its minor version, "v1.37"; of a certificate "v1.36 to v1.37"
 	Profile      string `json:"profile,omitempty"`
 	ProxyMode    string `json:"proxyMode,omitempty"`
 	Provider     string `json:"provider,omitempty"`
@@ -76,6 +77,7 @@ func (l Line) String() string {
 			parts = append(parts, fmt.Sprintf(format, text))
 		}
 	}
+	add("application %s", l.Application)
 	add("%s timings", l.Profile)
 	add("%s", l.ProxyMode)
 	add("%s", strings.Join(slices.DeleteFunc([]string{l.Provider, l.Engine}, func(s string) bool { return s == "" }), " on "))
@@ -90,15 +92,23 @@ func (l Line) String() string {
 	return strings.Join(parts, ", ")
 }
 
+// Kind is what stays the same when a line goes on as another one, such as that of a newer Kubernetes or machine.
+func (l Line) Kind() Line {
+	return Line{Certificates: l.Certificates, Application: l.Application, Cluster: l.Cluster, Planted: l.Planted}
+}
+
 // lineOf is the line of a scenario. One that did not begin has no cluster, and belongs to the line of its run.
 func lineOf(r *reports.Report, s *reports.Scenario) (Line, Versions) {
-	c := s.Cluster
+	c, app := s.Cluster, s.Application
 	if c.Kubernetes == "" {
 		c = r.Cluster
+		for i := range r.Scenarios {
+			app = cmp.Or(app, r.Scenarios[i].Application)
+		}
 	}
 	engine, _, _ := strings.Cut(c.Engine, " ")
 	l := Line{
-		Kubernetes: minor(c.Kubernetes), Profile: c.Profile, ProxyMode: c.ProxyMode, Provider: c.Provider, Engine: engine, Simulated: c.SimulatedNodes,
+		Application: app, Kubernetes: minor(c.Kubernetes), Profile: c.Profile, ProxyMode: c.ProxyMode, Provider: c.Provider, Engine: engine, Simulated: c.SimulatedNodes,
 	}
 	if c.Engine == "" { // holdfast's own clusters have an engine, and names of a single run
 		l.Cluster = c.Name

@@ -62,7 +62,7 @@ func named(t *testing.T, n nights.Night, name string) float64 {
 func TestANight(t *testing.T) {
 	root := t.TempDir()
 	s := drained
-	s.Failed, s.Outcome = 7, verdict.Violated
+	s.Failed, s.Outcome, s.Of = 7, verdict.Violated, "shop/web"
 	nightstest.Usual(0, s).Store(t, root)
 	all := read(t, root)
 	if len(all.List) != 1 || len(all.Twice) != 0 {
@@ -82,11 +82,11 @@ func TestANight(t *testing.T) {
 	if n.ID != "20260101-020000" || !n.At.Equal(nightstest.First) || n.Result != reports.Violated || n.Trouble != "" || n.Page != "20260101-020000/report.html" || !n.Anchors {
 		t.Errorf("%+v", n)
 	}
-	wantLine := nights.Line{Kubernetes: "v1.37", Profile: "lab", ProxyMode: "nftables", Provider: "kind", Engine: "podman", Cores: 4, Arch: "amd64"}
+	wantLine := nights.Line{Application: "shop/web", Kubernetes: "v1.37", Profile: "lab", ProxyMode: "nftables", Provider: "kind", Engine: "podman", Cores: 4, Arch: "amd64"}
 	if diff := cmp.Diff(wantLine, n.Scenarios[0].Line); diff != "" {
 		t.Errorf("line (-want +got):\n%s", diff)
 	}
-	if text := wantLine.String(); text != "Kubernetes v1.37, lab timings, nftables, kind on podman, 4 cores amd64" {
+	if text := wantLine.String(); text != "Kubernetes v1.37, application shop/web, lab timings, nftables, kind on podman, 4 cores amd64" {
 		t.Errorf("line %q", text)
 	}
 	wantVersions := nights.Versions{Kubernetes: "v1.37.0", Image: "holdfast/node:v1.37.0", Holdfast: "v0.1.0", Engine: "podman 5.4.2", Kernel: "6.18.5", CPU: "Some CPU"}

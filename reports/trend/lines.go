@@ -3,6 +3,7 @@ package trend
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -72,42 +73,113 @@ func (l *line) series() (list []series) {
 	return list
 }
 
-// Streak is a scenario that was good before, and is not in the last nights.
+// Streak is a scenario that is not good in the last nights, or that was not judged in them any more.
 type Streak struct {
 	Scenario string         `json:"scenario"`
 	Line     string         `json:"line"`
-	Result   reports.Result `json:"result"` // of the last night
-	Nights   int            `json:"nights"` // without a good result, up to the last one
+	Result   reports.Result `json:"result"` // of the last night in which it was judged
+	Gone     bool           `json:"gone,omitempty"`
+	Nights   int            `json:"nights"` // without a good result, or without any, up to the last one
 	Since    Night          `json:"since"`
 	Good     int            `json:"good"`   // nights with a good result before
 	Before   int            `json:"before"` // nights before
+	// Success is whether it fails no trend: it is Unknown, and was good before.
+	Success bool `json:"success,omitempty"`
 }
 
-// streaks names each scenario whose last result is not good. Nights in which it did not run to its end count for nothing.
-func (l *line) streaks() (list []Streak) {
+// fewest is in how many nights a scenario must have been judged before it can be gone: what is run now and then is not missed.
+const fewest = 3
+
+// gone reports whether a scenario that was judged in so many nights, and not in others among them, was hardly left out of the last ones by
+// chance.
+func gone(judged, others, last int) bool {
+	return judged >= fewest && math.Pow(float64(others+1)/float64(judged+others+1), float64(last)) < Level
+}
+
+// streaks names each scenario whose last result is not good, and each that is gone. Nights in which it did not run to its end count for
+// nothing, and so do nights that are not whole. A line that has ended goes on in the lines of its kind: what was judged in the nights after it is
+// theirs.
+func (l *line) streaks(after []*nights.Night) (list []Streak) {
 	for _, name := range l.names {
 		k := Streak{Scenario: name, Line: l.Name}
+		others, since := 0, []*nights.Night(nil) // nights without a verdict, among the others and since the last of these
 		for _, n := range l.nights {
 			s := n.Find(name, l.Line.Line)
-			switch {
-			case s == nil || !s.Result.Good() && !s.Result.Broken() && s.Result != reports.Unknown:
-			case s.Result.Good():
+			if s == nil || !judged(s.Result) {
+				if n.Trouble == "" {
+					since = append(since, n)
+				}
+				continue
+			}
+			if k.Before+k.Nights > 0 {
+				others += len(since)
+			}
+			since = nil
+			if k.Result = s.Result; s.Result.Good() {
 				k.Before += k.Nights + 1
 				k.Good++
 				k.Nights = 0
-			default:
-				if k.Nights == 0 {
-					k.Since = nameOf(n)
-				}
-				k.Nights++
-				k.Result = s.Result
+				continue
 			}
+			if k.Nights == 0 {
+				k.Since = nameOf(n)
+			}
+			k.Nights++
 		}
-		if k.Nights > 0 && k.Good > 0 {
+		if len(after) > 0 {
+			if slices.ContainsFunc(after, func(n *nights.Night) bool { return judgedIn(n, name, l.Kind()) }) {
+				continue
+			}
+			since = append(since, after...)
+		}
+		k.Success = k.Good > 0 && k.Result == reports.Unknown && !l.Certificates
+		if gone(k.Before+k.Nights, others, len(since)) {
+			k = Streak{Scenario: name, Line: l.Name, Result: k.Result, Gone: true, Nights: len(since), Since: nameOf(since[0]), Good: k.Good, Before: k.Before + k.Nights}
+		}
+		if k.Nights > 0 {
 			list = append(list, k)
 		}
 	}
 	return list
+}
+
+// judged is whether a result is a verdict.
+func judged(r reports.Result) bool { return r.Good() || r.Broken() || r == reports.Unknown }
+
+// judgedIn is whether a night judged a scenario on a line of a kind.
+func judgedIn(n *nights.Night, name string, kind nights.Line) bool {
+	return slices.ContainsFunc(n.Scenarios, func(s nights.Scenario) bool { return s.Name == name && s.Line.Kind() == kind && judged(s.Result) })
+}
+
+// after are the whole nights since the line's last night, if they are so many that the line has ended: of the lines of its kind, or of all if
+// nothing of its kind goes on.
+func (l *line) after(lines []line) []*nights.Night {
+	for _, all := range []bool{false, true} {
+		var after []*nights.Night
+		others, list := 0, []*nights.Night(nil)
+		for i := range lines {
+			if all || lines[i].Kind() == l.Kind() {
+				list = append(list, lines[i].nights...)
+			}
+		}
+		slices.SortStableFunc(list, func(a, b *nights.Night) int { return a.At.Compare(b.At) })
+		for _, n := range slices.Compact(list) {
+			switch {
+			case n.Trouble != "" || n.At.Before(l.From):
+			case n.At.After(l.To):
+				after = append(after, n)
+			case !slices.Contains(l.nights, n):
+				others++
+			}
+		}
+		if gone(max(l.Nights, fewest), others, len(after)) {
+			return after
+		}
+		if len(after) > 0 {
+			return nil
+		}
+	}
+	return nil
 }
 
 // leftOut says which nights and figures count for nothing, and why.

@@ -32,7 +32,7 @@ func (t Trend) WriteText(out io.Writer) error {
 		fmt.Fprintf(&b, "%-11s %s\n%12s%s\n", c.word(), c.InWords(t.severalLines()), "", c.Explained())
 	}
 	for _, k := range t.NotGood {
-		fmt.Fprintf(&b, "%-11s %s\n", "not good", k.InWords(t.severalLines()))
+		fmt.Fprintf(&b, "%-11s %s\n", map[bool]string{true: "gone", false: "not good"}[k.Gone], k.InWords(t.severalLines()))
 	}
 	const most = 10
 	for i, left := range t.Left {
@@ -91,8 +91,15 @@ func (c Change) Explained() string {
 	return text
 }
 
-// InWords says since when the scenario is not good.
+// InWords says since when the scenario is not good, or gone.
 func (k Streak) InWords(withLine bool) string {
+	switch who := k.Scenario + onLine(k.Line, withLine); {
+	case k.Gone:
+		return fmt.Sprintf("%s: not judged since %s (%s); good in %d of %s before, and at last %s", who, k.Since.inWords(), prose.Count(k.Nights, "night"), k.Good,
+			prose.Count(k.Before, "night"), k.Result)
+	case k.Good == 0:
+		return fmt.Sprintf("%s: %s, and never good since %s (%s)", who, k.Result, k.Since.inWords(), prose.Count(k.Nights, "night"))
+	}
 	return fmt.Sprintf("%s%s: %s, not good since %s (%s); good in %d of %s before", k.Scenario, onLine(k.Line, withLine), k.Result,
 		k.Since.inWords(), prose.Count(k.Nights, "night"), k.Good, prose.Count(k.Before, "night"))
 }
@@ -105,11 +112,42 @@ func (t Trend) Summary() string {
 			worse++
 		}
 	}
+	besides := ""
+	if t.Result == Broken || t.Result == Missing {
+		besides = t.besides() + "; "
+	}
 	tests := fmt.Sprintf("%s tested, with a false alarm in at most %s of trends", prose.Count(t.Tested, "figure"), words.Percent(t.Level))
 	if t.Result == TooFew {
 		return fmt.Sprintf("too few nights to tell: at least %d with a figure are needed, half of them after a change", t.Needed)
 	}
-	return fmt.Sprintf("%s, %s; %s", prose.Count(worse, "regression"), prose.Count(len(t.Changes)-worse, "improvement"), tests)
+	return fmt.Sprintf("%s%s, %s; %s", besides, prose.Count(worse, "regression"), prose.Count(len(t.Changes)-worse, "improvement"), tests)
+}
+
+// besides counts what fails a trend although no figure got worse.
+func (t Trend) besides() string {
+	var broken, gone, never, parts = 0, 0, 0, []string(nil)
+	for _, k := range t.NotGood {
+		switch {
+		case k.Gone:
+			gone++
+		case k.Result.Broken():
+			broken++
+		case !k.Success:
+			never++
+		}
+	}
+	for _, c := range []struct {
+		n    int
+		what string
+	}{{broken, "broken"}, {gone, "gone"}, {never, "without evidence"}} {
+		if c.n > 0 {
+			parts = append(parts, fmt.Sprintf("%s %s", prose.Count(c.n, "scenario"), c.what))
+		}
+	}
+	if t.NotWhole > 0 {
+		parts = append(parts, "the last night is not whole")
+	}
+	return strings.Join(parts, ", ")
 }
 
 func onLine(name string, with bool) string {

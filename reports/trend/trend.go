@@ -27,6 +27,8 @@ type Result string
 // The results.
 const (
 	Regression Result = "regression"
+	Broken     Result = "broken"  // a promise was broken in the last night
+	Missing    Result = "missing" // a scenario is gone or was never good, or the last night is not whole
 	None       Result = "no regression"
 	TooFew     Result = "too few nights"
 )
@@ -41,7 +43,8 @@ type Trend struct {
 	Lines         []Line   `json:"lines"`
 	Changes       []Change `json:"changes"` // the regressions first, then by their P
 	NotGood       []Streak `json:"notGood"`
-	Left          []string `json:"left"` // what was left out, and why
+	NotWhole      int      `json:"notWhole,omitempty"` // lines whose last night is not whole
+	Left          []string `json:"left"`               // what was left out, and why
 }
 
 // Line is the nights that were compared with each other.
@@ -128,7 +131,14 @@ func Of(all nights.Nights, last int) Trend {
 		}
 		some := l.series()
 		every = append(every, some...)
-		t.NotGood = append(t.NotGood, l.streaks()...)
+		after := l.after(lines)
+		t.NotGood = append(t.NotGood, l.streaks(after)...)
+		if len(after) == 0 {
+			t.NotWhole += notWhole(l.nights[len(l.nights)-1])
+		}
+	}
+	if n := len(all.List); n > 0 && t.NotWhole == 0 {
+		t.NotWhole = notWhole(&all.List[n-1])
 	}
 	possible := 0 // figures that could have moved, if only they had enough nights
 	for i := range every {
@@ -159,6 +169,10 @@ func Of(all nights.Nights, last int) Trend {
 	switch {
 	case slices.ContainsFunc(t.Changes, func(c Change) bool { return c.Worse }):
 		t.Result = Regression
+	case slices.ContainsFunc(t.NotGood, func(k Streak) bool { return k.Result.Broken() && !k.Gone }):
+		t.Result = Broken
+	case t.NotWhole > 0 || slices.ContainsFunc(t.NotGood, func(k Streak) bool { return !k.Success }):
+		t.Result = Missing
 	case told == 0:
 		t.Result = TooFew
 	default:
@@ -166,6 +180,9 @@ func Of(all nights.Nights, last int) Trend {
 	}
 	return t
 }
+
+// notWhole is 1 for a night that is not whole: it was killed or interrupted, or cannot be read.
+func notWhole(n *nights.Night) int { return min(1, len(n.Trouble)) }
 
 // changes tests the series, and returns those that have moved.
 func changes(tested []*series) (list []Change) {

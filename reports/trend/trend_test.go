@@ -14,6 +14,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/stats"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 	"github.com/holdfast-ha/holdfast/reports"
+	"github.com/holdfast-ha/holdfast/reports/certificate"
 	"github.com/holdfast-ha/holdfast/reports/nights"
 	"github.com/holdfast-ha/holdfast/reports/nights/nightstest"
 	"github.com/holdfast-ha/holdfast/reports/trend"
@@ -425,5 +426,160 @@ func TestText(t *testing.T) {
 	}
 	if strings.Contains(doc.String(), "null") || !strings.Contains(doc.String(), `"schemaVersion": "holdfast.dev/trend/v1"`) {
 		t.Errorf("%s", doc.String())
+	}
+}
+
+// once is a night of one scenario that is as usual.
+func once(number int, of string, edit func(*nightstest.Night, *nightstest.Scenario)) nightstest.Night {
+	n := nightstest.Usual(number)
+	s := usual("app/rollout", rand.New(rand.NewPCG(uint64(number), 8)))
+	s.Of = of
+	edit(&n, &s)
+	n.Scenarios = append(n.Scenarios, s)
+	return n
+}
+
+// TestWhatIsNoSuccess: a scenario that is broken, gone or was never good, in each of the ways in which a trend once said nothing of it and
+// succeeded, and others; and what is none of that.
+func TestWhatIsNoSuccess(t *testing.T) {
+	good := func(*nightstest.Night, *nightstest.Scenario) {}
+	broken := func(_ *nightstest.Night, s *nightstest.Scenario) { s.Outcome = verdict.Violated }
+	newer := func(n *nightstest.Night, s *nightstest.Scenario) { n.Kubernetes = "v1.38.0" }
+	nothing := func(_ *nightstest.Night, s *nightstest.Scenario) { s.Name = "app/drain" }
+	// series are nights, of which each may be of another application.
+	series := func(count int, of func(number int) (string, func(*nightstest.Night, *nightstest.Scenario))) nights.Nights {
+		var list []nightstest.Night
+		for number := range count {
+			name, edit := of(number)
+			list = append(list, once(number, name, edit))
+		}
+		return inMemory(list)
+	}
+	both := func(count int, second func(number int) func(*nightstest.Night, *nightstest.Scenario)) nights.Nights {
+		return series(count, func(number int) (string, func(*nightstest.Night, *nightstest.Scenario)) {
+			return "shop/web", func(n *nightstest.Night, s *nightstest.Scenario) {
+				other := *s
+				other.Name = "app/drain"
+				n.Scenarios = append(n.Scenarios, other)
+				second(number)(n, s)
+			}
+		})
+	}
+	since := func(from int, edit func(*nightstest.Night, *nightstest.Scenario)) func(int) func(*nightstest.Night, *nightstest.Scenario) {
+		return func(number int) func(*nightstest.Night, *nightstest.Scenario) {
+			if number >= from {
+				return edit
+			}
+			return good
+		}
+	}
+	killed := both(20, since(20, good))
+	killed.List[19].Trouble = "the run did not end: it was killed, or is still running"
+	unsupported := both(30, since(30, good))
+	for i := 27; i < 30; i++ {
+		for j := range unsupported.List[i].Scenarios {
+			if s := &unsupported.List[i].Scenarios[j]; s.Name == "app/rollout" {
+				s.Result = reports.Unsupported
+			}
+		}
+	}
+	killedBefore := both(20, since(20, good))
+	killedBefore.List[18].Trouble = "the run did not end: it was killed, or is still running"
+	alone := series(20, func(number int) (string, func(*nightstest.Night, *nightstest.Scenario)) { return "shop/web", good })
+	alone.List = append(alone.List, nights.Night{Dir: "x", ID: "x", At: nightstest.First.AddDate(0, 0, 21), Result: reports.Unknown, Trouble: "cannot be read"})
+	for name, test := range map[string]struct {
+		all    nights.Nights
+		want   trend.Result
+		says   []string // in NotGood, or in the summary
+		lines  int
+		change bool
+	}{
+		"two applications, and one is broken": {series(40, func(number int) (string, func(*nightstest.Night, *nightstest.Scenario)) {
+			if number%2 == 0 {
+				return "cart/web", good
+			}
+			return "shop/web", since(20, broken)(number)
+		}), trend.Regression, []string{"app/rollout: Violated, not good since 2026-01-22"}, 2, true},
+		"two applications, and one is broken for few nights": {series(40, func(number int) (string, func(*nightstest.Night, *nightstest.Scenario)) {
+			if number%2 == 0 {
+				return "cart/web", good
+			}
+			return "shop/web", since(37, broken)(number)
+		}), trend.Broken, []string{"app/rollout: Violated, not good since 2026-02-07", "1 scenario broken; 0 regressions"}, 2, false},
+		"another application, which is slower": {series(40, func(number int) (string, func(*nightstest.Night, *nightstest.Scenario)) {
+			if number < 19 {
+				return "cart/web", good
+			}
+			return "shop/web", func(_ *nightstest.Night, s *nightstest.Scenario) { s.Recovery *= 3 }
+		}), trend.Missing, []string{"app/rollout: not judged since 2026-01-20 02:00 (20260120-020000) (21 nights); good in 19 of 19 nights before"}, 2, false},
+		"two applications in turn": {series(40, func(number int) (string, func(*nightstest.Night, *nightstest.Scenario)) {
+			return []string{"cart/web", "shop/web"}[number%2], good
+		}), trend.None, nil, 2, false},
+		"a newer Kubernetes, with which nothing is good": {series(30, func(number int) (string, func(*nightstest.Night, *nightstest.Scenario)) {
+			return "shop/web", since(22, func(n *nightstest.Night, s *nightstest.Scenario) { newer(n, s); broken(n, s) })(number)
+		}), trend.Broken, []string{"app/rollout: Violated, and never good since 2026-01-23 02:00 (20260123-020000) (8 nights)"}, 2, false},
+		"a newer Kubernetes, with which nothing has a verdict": {series(30, func(number int) (string, func(*nightstest.Night, *nightstest.Scenario)) {
+			return "shop/web", since(22, func(n *nightstest.Night, s *nightstest.Scenario) { newer(n, s); s.Outcome = verdict.Unknown })(number)
+		}), trend.Missing, []string{"Unknown, and never good since", "1 scenario without evidence"}, 2, false},
+		"a newer Kubernetes, with which it is good again": {series(30, func(number int) (string, func(*nightstest.Night, *nightstest.Scenario)) {
+			if number >= 25 {
+				return "shop/web", newer
+			}
+			return "shop/web", since(24, broken)(number)
+		}), trend.None, nil, 2, false},
+		"a newer Kubernetes, with which one is not run": {both(30, since(25, func(n *nightstest.Night, s *nightstest.Scenario) { newer(n, s); nothing(n, s) })),
+			trend.Missing, []string{"app/rollout: not judged since 2026-01-26"}, 2, false},
+		"one is gone": {both(30, since(18, nothing)), trend.Missing, []string{"app/rollout: not judged since 2026-01-19 02:00 (20260119-020000) (12 nights); " +
+			"good in 18 of 18 nights before, and at last Held", "1 scenario gone; 0 regressions"}, 1, false},
+		"one is not supported any more": {unsupported, trend.Missing, []string{"app/rollout: not judged since 2026-01-28"}, 1, false},
+		"one was left out once":         {both(30, since(29, nothing)), trend.None, nil, 1, false},
+		"one is run every third night": {both(30, func(number int) func(*nightstest.Night, *nightstest.Scenario) {
+			return []func(*nightstest.Night, *nightstest.Scenario){good, nothing, nothing}[number%3]
+		}), trend.None, nil, 1, false},
+		"one was tried twice":           {both(30, func(number int) func(*nightstest.Night, *nightstest.Scenario) { return since(2, nothing)(number) }), trend.None, nil, 1, false},
+		"the last night was killed":     {killed, trend.Missing, []string{"the last night is not whole; 0 regressions"}, 1, false},
+		"a night before was killed":     {killedBefore, trend.None, nil, 1, false},
+		"the last night cannot be read": {alone, trend.Missing, []string{"the last night is not whole"}, 1, false},
+		"all is as it was":              {both(30, since(30, nothing)), trend.None, nil, 1, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := trend.Of(test.all, trend.DefaultLast)
+			var said []string
+			for _, k := range got.NotGood {
+				said = append(said, k.InWords(false))
+			}
+			text := strings.Join(append(said, got.Summary()), "\n")
+			for _, want := range test.says {
+				if !strings.Contains(text, want) {
+					t.Errorf("no %q", want)
+				}
+			}
+			if got.Result != test.want || len(got.Lines) != test.lines || (len(got.Changes) > 0) != test.change || len(test.says) == 0 && len(got.NotGood) > 0 {
+				t.Errorf("%s with %d lines and changes %v, want %s with %d\n%s", got.Result, len(got.Lines), got.Changes, test.want, test.lines, text)
+			}
+		})
+	}
+}
+
+// TestAnApplicationThatIsNotCertifiedAnyMore is no success, whatever the upgrade itself is.
+func TestAnApplicationThatIsNotCertifiedAnyMore(t *testing.T) {
+	for later, want := range map[certificate.Result]trend.Result{
+		certificate.Certified: trend.None, certificate.NotCertified: trend.Broken, certificate.NoEvidence: trend.Missing, certificate.Interrupted: trend.Missing,
+	} {
+		root := t.TempDir()
+		for number := range 30 {
+			app := certificate.Application{Name: "shop", Result: certificate.Certified}
+			if number >= 15 {
+				app.Result = later
+			}
+			nightstest.StoreCertificate(t, root, number, certificate.Certified, 0, app)
+		}
+		all, err := nights.Read(root)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := trend.Of(all, trend.DefaultLast); got.Result != want && (want == trend.None || got.Result != trend.Regression) {
+			t.Errorf("%s: %s, want %s: %+v", later, got.Result, want, got.NotGood)
+		}
 	}
 }

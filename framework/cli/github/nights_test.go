@@ -104,25 +104,29 @@ func TestTrendOfTheNights(t *testing.T) {
 	const head = "## The last nights\n\n```\n"
 	for name, test := range map[string]struct {
 		ends, code int
+		last       string // line
 		said       string
 	}{
-		"nothing moved":     {0, 0, ""},
-		"a regression":      {1, 1, "::error title=The last nights::the last line\n"},
-		"too few nights":    {5, 0, "::notice title=The last nights::the last line\n"},
-		"nothing was found": {3, 3, "::error title=The last nights::the last line\n"},
+		"nothing moved":     {0, 0, "the last line", ""},
+		"a regression":      {1, 1, "the last line", "::error title=The last nights::the last line\n"},
+		"too few nights":    {5, 0, "too few nights to tell", "::notice title=The last nights::too few nights to tell\n"},
+		"something is gone": {5, 5, "1 scenario gone", "::error title=The last nights::1 scenario gone\n"},
+		"nothing is said":   {5, 5, "", "::error title=The last nights::a line\n"},
+		"nothing was found": {3, 3, "the last line", "::error title=The last nights::the last line\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := newRunner(t, fmt.Sprint("ENDS=", test.ends))
+			r := newRunner(t, fmt.Sprint("ENDS=", test.ends), "LAST="+test.last)
 			folder := filepath.Join(r.dir, "nights")
 			must(t, os.MkdirAll(folder, 0o755))
 			program := r.program("holdfast", `if [ "$1" = report ]; then [ "$*" = "report $NIGHTS --index" ]; exit 0; fi
 [ "$*" = "trend $NIGHTS" ]
-printf '%s\n' "a line" "the last line"
+printf '%s\n' "a line" ${LAST:+"$LAST"}
 exit "$ENDS"`)
 			r.env = append(r.env, "PROGRAM="+program, "NIGHTS="+folder)
 			code, said := r.run(filepath.Join(nightlyDir, "trend.sh"))
+			text := strings.TrimSuffix("a line\n"+test.last, "\n") + "\n"
 			got := []string{r.read(r.summary), r.read(filepath.Join(folder, "trend.txt")), said}
-			want := []string{head + "a line\nthe last line\n```\n", "a line\nthe last line\n", "a line\nthe last line\n" + test.said}
+			want := []string{head + text + "```\n", text, text + test.said}
 			if diff := cmp.Diff(want, got); diff != "" || code != test.code {
 				t.Errorf("ended with %d, want %d (-want +got):\n%s", code, test.code, diff)
 			}

@@ -35,6 +35,7 @@ type Scenario struct {
 	Name     string
 	Mutant   bool
 	Outcome  verdict.Outcome
+	Of       string  // the application
 	Recovery float64 // in seconds, as are all but Failed
 	P99      float64
 	Blind    float64
@@ -141,7 +142,7 @@ func (s Scenario) verdicts() []reports.Verdict {
 func (s Scenario) report(c reports.Cluster) reports.Scenario {
 	p99 := reports.Seconds(s.P99 * float64(time.Second))
 	r := reports.Scenario{
-		Name: s.Name, Claim: "a claim", Result: reports.ResultOfOutcome(s.Outcome), Why: "as planted", Took: reports.Seconds(time.Minute), Cluster: c, Verdicts: s.verdicts(),
+		Name: s.Name, Claim: "a claim", Application: s.Of, Result: reports.ResultOfOutcome(s.Outcome), Why: "as planted", Took: reports.Seconds(time.Minute), Cluster: c, Verdicts: s.verdicts(),
 		Lanes: []reports.Lane{{Name: history.LaneFresh, OK: 12000 - s.Failed, Failed: s.Failed, Latency: reports.Quantiles{P50: p99 / 2, P99: p99, Max: p99}}},
 	}
 	if m := s.mutant(); m != nil {
@@ -152,7 +153,7 @@ func (s Scenario) report(c reports.Cluster) reports.Scenario {
 }
 
 // StoreCertificate writes a certificate of an upgrade in that night into a folder of its own below root, and returns the folder.
-func StoreCertificate(t testing.TB, root string, number int, result certificate.Result, failed uint64) string {
+func StoreCertificate(t testing.TB, root string, number int, result certificate.Result, failed uint64, apps ...certificate.Application) string {
 	t.Helper()
 	at := First.AddDate(0, 0, number).Add(time.Hour)
 	recovery := 2.5
@@ -168,6 +169,9 @@ func StoreCertificate(t testing.TB, root string, number int, result certificate.
 		From: certificate.Release{Kubernetes: "v1.36.3"}, To: certificate.Release{Kubernetes: "v1.37.0"}, Machine: certificate.Machine{Cores: 4, Arch: "amd64"},
 		Result: result, Upgrade: upgrade,
 		Scenarios: []certificate.Scenario{{Name: "chaos/drain-one-worker", Claim: "a claim", Verdict: reports.Held, Before: side, After: side}},
+	}
+	for _, app := range apps { // one at most
+		c.Application = &app
 	}
 	dir := filepath.Join(root, c.ID)
 	if err := certificate.Write(dir, c); err != nil {
