@@ -2,7 +2,9 @@ package appguess
 
 import (
 	"encoding/json"
+	"maps"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -100,20 +102,14 @@ func clientsOf(a app.App) (all []client) {
 }
 
 func (r route) clients(m app.Manifest) (all []client) {
-	rewrites := false
-	for key := range m.Object.GetAnnotations() {
-		rewrites = rewrites || strings.Contains(key, "rewrite") || strings.Contains(key, "middlewares")
-	}
+	rewrites := slices.ContainsFunc(slices.Collect(maps.Keys(m.Object.GetAnnotations())), regexp.MustCompile("rewrite|middlewares").MatchString)
 	for _, rule := range r.Spec.Rules {
 		for _, p := range rule.HTTP.Paths {
 			all = append(all, client{host: rule.Host, path: plain(p.Path, rewrites), service: p.Backend.Service.Name, port: p.Backend.Service.Port})
 		}
-		path, host := "/", ""
-		if len(rule.Matches) > 0 && rule.Matches[0].Path.Value != "" {
+		host, path := append(r.Spec.Hostnames, "")[0], "/"
+		if len(rule.Matches) > 0 {
 			path = rule.Matches[0].Path.Value
-		}
-		if len(r.Spec.Hostnames) > 0 {
-			host = r.Spec.Hostnames[0]
 		}
 		for _, b := range rule.BackendRefs {
 			all = append(all, client{host: host, path: plain(path, len(rule.Filters) > 0), service: b.Name, port: backendPort{Number: b.Port}})
@@ -132,10 +128,8 @@ func plain(path string, rewritten bool) string {
 }
 
 func (r route) scheme(host string) string {
-	for _, t := range r.Spec.TLS {
-		if len(t.Hosts) == 0 || slices.Contains(t.Hosts, host) {
-			return "https"
-		}
+	if slices.ContainsFunc(r.Spec.TLS, func(t struct{ Hosts []string }) bool { return len(t.Hosts) == 0 || slices.Contains(t.Hosts, host) }) {
+		return "https"
 	}
 	return "http"
 }

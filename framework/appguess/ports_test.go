@@ -75,7 +75,7 @@ func TestTLS(t *testing.T) {
 		"by number":       {plain + service("web", "{port: 443, targetPort: in}"), []string{"url: https://web:443/" + trusted}, nil},
 		"by the pods'":    {plain + service("web", "{port: 8000, targetPort: 8443}"), []string{"url: https://web:8000/" + trusted}, nil},
 		"ends before it":  {plain + service("web", "{name: https, port: 443, targetPort: http}"), []string{"url: http://web:443/\n"}, []string{"tls:"}},
-		"a WebSocket":     {plain + service("web", "{name: web, port: 443, targetPort: in, appProtocol: kubernetes.io/wss}"), []string{"url: wss://web:443/" + trusted}, nil},
+		"a WebSocket":     {plain + service("web", "{name: web, port: 443, targetPort: in, appProtocol: kubernetes.io/wss}"), []string{"url: wss://web:443/\n", trusted}, nil},
 		"no name of HTTP": {plain + service("web", "{name: httpd, port: 9000, targetPort: in}"), []string{"tcp: web:9000\n"}, nil},
 	} {
 		t.Run(name, g.check)

@@ -18,10 +18,10 @@ func (d door) guess() probe {
 	if words := d.named("ws|wss|websocket"); words != "" {
 		return d.socket(words)
 	}
-	if len(d.asked) > 0 {
-		if one := d.asked[0]; one.grpc {
-			return d.health(fmt.Sprintf("The %s probe of container %s asks the health service.", one.probe, one.container), one)
-		}
+	switch {
+	case len(d.asked) > 0 && d.asked[0].grpc:
+		return d.health(fmt.Sprintf("The %s probe of container %s asks the health service.", d.asked[0].probe, d.asked[0].container), d.asked[0])
+	case len(d.asked) > 0:
 		return d.like(d.asked[0])
 	}
 	if p, is := d.known(); is {
@@ -49,12 +49,11 @@ func (d door) accepts(why string) probe {
 }
 
 func (d door) socket(words string) probe {
-	p := probe{words + ": WebSockets. Nothing says at which path, and which message is answered: send and expect.", []string{"url: " + inYAML("ws://"+d.address()+"/")}}
+	url, more := "ws://"+d.address()+"/", []string{`# send: '{"type":"ping"}'`, "# expect: {contains: pong}"}
 	if d.tls() != "" {
-		p.lines = []string{"url: " + inYAML("wss://"+d.address()+"/"), unverified}
+		url, more = "wss://"+d.address()+"/", append(more, unverified)
 	}
-	p.lines = append(p.lines, `# send: '{"type":"ping"}'`, "# expect: {contains: pong}")
-	return p
+	return probe{words + ": WebSockets. Nothing says at which path, and which message is answered: send and expect.", append([]string{"url: " + inYAML(url)}, more...)}
 }
 
 // health is the probe of a gRPC server.

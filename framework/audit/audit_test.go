@@ -1,10 +1,13 @@
 package audit
 
 import (
+	"slices"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/holdfast-ha/holdfast/workloads"
 )
@@ -35,5 +38,27 @@ func TestNoReplicasAreNotLookedAt(t *testing.T) {
 	w.settle()
 	if r := w.audit(); r.Workloads != 0 || len(r.Findings) > 0 {
 		t.Errorf("%d workloads, found %s", r.Workloads, listed(r.Findings))
+	}
+}
+
+// An application with five faults at once, of which none is broken yet.
+func TestFaultsThatDoNotShowYet(t *testing.T) {
+	astray := budget(shop, "cart", &metav1.LabelSelector{MatchLabels: map[string]string{"app": "carrt"}})
+	astray.Status.ExpectedPods = 0
+	got := found(t, mutant{
+		backend: workloads.Backend{Replicas: 3, Spread: workloads.NoSpread}, on: []string{"a1", "b1", "c1"}, more: append(scaler(Deployment, "backend", 1, 5), astray),
+		budget: func(b *policyv1.PodDisruptionBudget) { b.Spec.UnhealthyPodEvictionPolicy = nil },
+		harm: func(d *appsv1.Deployment) {
+			d.Spec.Strategy = appsv1.DeploymentStrategy{Type: appsv1.RecreateDeploymentStrategyType}
+			c := &d.Spec.Template.Spec.Containers[0]
+			c.LivenessProbe = c.ReadinessProbe.DeepCopy()
+			c.LivenessProbe.PeriodSeconds, c.LivenessProbe.FailureThreshold = 1, 1
+		},
+	})
+	want := []string{
+		"warning unhealthy-pods-block-drains", "warning autoscaler-minimum", "warning recreates-all-pods", "warning no-spread", "note liveness-asks-readiness", "note budget-covers-nothing",
+	}
+	if !slices.Equal(slices.Sorted(slices.Values(got)), slices.Sorted(slices.Values(want))) {
+		t.Errorf("found %q, want %q", got, want)
 	}
 }

@@ -21,7 +21,9 @@ func checkNoSpread(s *subject) {
 	zones := s.homes().domains(zoneKey)
 	in, unlabelled := s.zones()
 	oneOfSeveral := len(zones) > 1 && len(in) < 2 && len(unlabelled) == 0
-	if s.Replicas < 2 || s.spreads() || len(s.hosts()) < 2 || oneOfSeveral {
+	spread := slices.ContainsFunc(s.Template.Spec.TopologySpreadConstraints, func(c corev1.TopologySpreadConstraint) bool { return s.own(c.LabelSelector) }) ||
+		slices.ContainsFunc(s.antiAffinity(), s.ownTerm) || len(s.wishedApart()) > 0
+	if spread || s.Replicas < 2 || len(s.hosts()) < 2 || oneOfSeveral {
 		return
 	}
 	e := &edit{subject: s}
@@ -33,17 +35,4 @@ func checkNoSpread(s *subject) {
 		Evidence: fmt.Sprintf("no spread constraint and no anti-affinity is about its %d replicas, which happen to be on %s", s.Replicas, prose.Count(len(s.hosts()), "node")),
 		Fix:      s.patchOps(e.done()), Caution: s.rollout(),
 	})
-}
-
-// spreads reports whether a constraint or anti-affinity is about the subject's own pods.
-func (s *subject) spreads() bool {
-	preferred := func() []corev1.WeightedPodAffinityTerm {
-		if a := s.Template.Spec.Affinity; a != nil && a.PodAntiAffinity != nil {
-			return a.PodAntiAffinity.PreferredDuringSchedulingIgnoredDuringExecution
-		}
-		return nil
-	}
-	return slices.ContainsFunc(s.Template.Spec.TopologySpreadConstraints, func(c corev1.TopologySpreadConstraint) bool { return s.own(c.LabelSelector) }) ||
-		slices.ContainsFunc(s.antiAffinity(), s.ownTerm) ||
-		slices.ContainsFunc(preferred(), func(t corev1.WeightedPodAffinityTerm) bool { return s.ownTerm(t.PodAffinityTerm) })
 }

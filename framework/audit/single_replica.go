@@ -3,7 +3,6 @@ package audit
 import (
 	"regexp"
 	"slices"
-	"strings"
 )
 
 var singleReplica = Rule{
@@ -52,17 +51,12 @@ var (
 
 // stateful reports whether a container's image is that of a database.
 func (s *subject) stateful() bool {
-	for _, c := range running(s.Template.Spec) {
-		if databases.MatchString(c.Image) && !besides.MatchString(c.Image) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(running(s.Template.Spec), func(c container) bool { return databases.MatchString(c.Image) && !besides.MatchString(c.Image) })
 }
 
 var (
 	elects = regexp.MustCompile(`(?i)leader[-_]?elect`)
-	never  = regexp.MustCompile(`(?i)leader[-_]?elect(ion)?([-_]?enabled?)?[= ]"?false`)
+	never  = regexp.MustCompile(`(?i)leader[-_]?elect(ion)?([-_]?enabled?)?("?[=,]"?|","value":")false`)
 )
 
 // electsLeader reports whether the subject's replicas elect one that works, and nothing but metrics is asked of them.
@@ -72,13 +66,6 @@ func (s *subject) electsLeader() bool {
 	if asked || s.cluster.unread(Services, s.Namespace) {
 		return false
 	}
-	var words []string
-	for _, c := range running(s.Template.Spec) {
-		words = append(append(words, c.Command...), c.Args...)
-		for _, e := range c.Env {
-			words = append(words, e.Name+"="+e.Value)
-		}
-	}
-	said := strings.Join(words, " ")
-	return elects.MatchString(said) && !never.MatchString(said)
+	said := encode(s.Template.Spec.Containers)
+	return elects.Match(said) && !never.Match(said)
 }

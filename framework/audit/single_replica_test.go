@@ -65,11 +65,14 @@ func TestLeaderElection(t *testing.T) {
 		}
 		return m
 	}
-	inEnv := controller(false)
-	harm := inEnv.harm
-	inEnv.harm = func(d *appsv1.Deployment) {
-		harm(d)
-		d.Spec.Template.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "LEADER_ELECTION_ENABLED", Value: "true"}}
+	inEnv := func(value string) mutant {
+		m := controller(false)
+		harm := m.harm
+		m.harm = func(d *appsv1.Deployment) {
+			harm(d)
+			d.Spec.Template.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "LEADER_ELECTION_ENABLED", Value: value}}
+		}
+		return m
 	}
 	for name, test := range map[string]struct {
 		m    mutant
@@ -77,8 +80,10 @@ func TestLeaderElection(t *testing.T) {
 	}{
 		"it elects":               {controller(false, "--leader-elect"), "note single-replica"},
 		"by a namespace":          {controller(false, "--leader-election-namespace=kube-system"), "note single-replica"},
-		"in its environment":      {inEnv, "note single-replica"},
+		"in its environment":      {inEnv("true"), "note single-replica"},
+		"not in its environment":  {inEnv("false"), "error single-replica"},
 		"it does not":             {controller(false, "--enable-leader-election=false"), "error single-replica"},
+		"it does not, by a word":  {controller(false, "--leader-elect", "false"), "error single-replica"},
 		"it says nothing":         {controller(false), "error single-replica"},
 		"requests are sent to it": {controller(true, "--leader-elect"), "error single-replica"},
 	} {
