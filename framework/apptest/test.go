@@ -208,9 +208,11 @@ func (t Test) unasked() error {
 			return fmt.Errorf("no probe: give the URL of a Service with --url, such as http://%s.%s:%s/", s.Name, t.App.Namespace, ports[0])
 		}
 	}
-	w := t.App.Workloads[0]
-	return fmt.Errorf("nothing can be asked: no Service leads to %s %s, nor to another of %s: add a Service that answers clients, and name its URL with --url or a probe in holdfast.yaml",
-		w.Kind, w.Name, prose.Count(len(t.App.Workloads), "workload"))
+	var names []string
+	for _, w := range t.App.Workloads {
+		names = append(names, w.Kind+" "+w.Name)
+	}
+	return fmt.Errorf("nothing can be asked: no Service leads to %s: add one that answers clients, and name its URL with --url or a probe in holdfast.yaml", prose.List(names))
 }
 
 // probed are the probes that reach each workload, by its name.

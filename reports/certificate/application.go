@@ -8,6 +8,7 @@ type Application struct {
 	// Images are the names of its images, as its objects have them.
 	Images []string           `json:"images"`
 	Probes []ApplicationProbe `json:"probes"`
+	Notes  []string           `json:"notes,omitempty"` // what of it was not deployed, and why
 	Result Result             `json:"result"`
 	// Reasons are what keeps it from being certified.
 	Reasons []string `json:"reasons"`

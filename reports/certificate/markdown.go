@@ -31,6 +31,7 @@ func WriteMarkdown(w io.Writer, c *Certificate) error {
 	if a := c.Application; a != nil {
 		markdownUpgrade(&b, "The same upgrade with application "+text(a.Name), &a.Upgrade)
 		fmt.Fprintf(&b, "\nApplication %s of %s, digest %s, is **%s**.\n", text(a.Name), code(a.Source), code(a.Digest), text(string(a.Result)))
+		markdownList(&b, "The application", a.Notes)
 	}
 	var left []string
 	for _, n := range c.Skipped {

@@ -68,7 +68,7 @@ func TestPageEscapes(t *testing.T) {
 		Scenarios: []Scenario{{Name: evil, Claim: evil, Before: side, After: side, Differences: []Difference{{What: evil, Before: evil, After: evil}}}},
 		Upgrade: Upgrade{Side: side, Steps: []Step{{What: evil, Node: evil, From: evil, To: evil, Result: evil, Error: evil}}, WatchGaps: []Gap{{What: evil, Why: evil}},
 			Budgets: []Budget{{Namespace: evil, Name: evil, MinAvailable: evil}}},
-		Application: &Application{Name: evil, Source: evil, Digest: evil, Images: []string{evil}, Probes: []ApplicationProbe{{Name: evil, URL: evil}}, Result: evil,
+		Application: &Application{Name: evil, Source: evil, Digest: evil, Images: []string{evil}, Probes: []ApplicationProbe{{Name: evil, URL: evil}}, Notes: []string{evil}, Result: evil,
 			Reasons: []string{evil}, Upgrade: Upgrade{Side: side}},
 		Skipped: []NotTried{{evil, evil}}, NotSupported: []NotTried{{evil, evil}}, Failure: &Failure{evil, evil, evil, evil}, Deprecations: []Deprecation{{Object: evil, API: evil, Message: evil}},
 	}
@@ -79,6 +79,17 @@ func TestPageEscapes(t *testing.T) {
 	md := inCode.ReplaceAllString(string(written(t, WriteMarkdown, c)), "")
 	if strings.Contains(md, "<script") || strings.Contains(md, "<img") {
 		t.Errorf("markup in\n%s", md)
+	}
+}
+
+// What of the application was not deployed is said beside what was certified.
+func TestNotesOfTheApplication(t *testing.T) {
+	const note = "Left out, and not part of the verdict: ServiceMonitor shop"
+	c := &Certificate{Application: &Application{Notes: []string{note}}}
+	for name, shown := range map[string][]byte{"page": written(t, WriteHTML, c), "Markdown": written(t, WriteMarkdown, c)} {
+		if !strings.Contains(string(shown), note) {
+			t.Errorf("%s does not say it:\n%s", name, shown)
+		}
 	}
 }
 

@@ -111,8 +111,11 @@ func once(manifests []Manifest) (kept []Manifest, err error) {
 		}
 	}
 	if len(twice) > 0 {
-		return nil, fmt.Errorf("%d of the objects are there twice, and which is meant is not known: name one of the files, or, if one is a patch, its kustomization with -k:\n  %s",
-			len(twice), strings.Join(few(twice), "\n  "))
+		what := "an object is there twice"
+		if len(twice) > 1 {
+			what = fmt.Sprintf("%d objects are there twice", len(twice))
+		}
+		return nil, fmt.Errorf("%s, and which is meant is not known: name one of the files, or, if one is a patch, its kustomization with -k:\n  %s", what, strings.Join(few(twice), "\n  "))
 	}
 	return kept, nil
 }

@@ -31,10 +31,10 @@ func TestTheSameObjectTwice(t *testing.T) {
 		files map[string]string
 		lines string
 	}{
-		"copies":                {map[string]string{"a.yaml": web, "b.yaml": web}, "2 of the objects are there twice|Deployment web is in a.yaml:3 and in b.yaml:3|Service web is in a.yaml:15 and in b.yaml:15"},
-		"versions":              {map[string]string{"1/a.yaml": web, "2/a.yaml": strings.Split(web, "---")[0]}, "1 of the objects are there twice|Deployment web is in 1/a.yaml:3 and in 2/a.yaml:3"},
-		"a patch":               {map[string]string{"a.yaml": web, "patch.yaml": "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {replicas: 5}\n"}, "1 of the objects are there twice|Deployment web is in a.yaml:3 and in patch.yaml:2"},
-		"in one file":           {map[string]string{"a.yaml": web + "---\n" + one + "---\n" + other}, "1 of the objects are there twice|ConfigMap c is in a.yaml:20 and in a.yaml:25"},
+		"copies":                {map[string]string{"a.yaml": web, "b.yaml": web}, "2 objects are there twice, and which is meant is not known: name one of the files, or, if one is a patch, its kustomization with -k:|Deployment web is in a.yaml:3 and in b.yaml:3|Service web is in a.yaml:15 and in b.yaml:15"},
+		"versions":              {map[string]string{"1/a.yaml": web, "2/a.yaml": strings.Split(web, "---")[0]}, "an object is there twice, and which is meant is not known|Deployment web is in 1/a.yaml:3 and in 2/a.yaml:3"},
+		"a patch":               {map[string]string{"a.yaml": web, "patch.yaml": "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {replicas: 5}\n"}, "an object is there twice, and which is meant is not known|Deployment web is in a.yaml:3 and in patch.yaml:2"},
+		"in one file":           {map[string]string{"a.yaml": web + "---\n" + one + "---\n" + other}, "an object is there twice, and which is meant is not known|ConfigMap c is in a.yaml:20 and in a.yaml:25"},
 		"the same in two files": {map[string]string{"a.yaml": web + "---\n" + one, "b.yaml": one}, ""},
 		"in two namespaces":     {map[string]string{"a.yaml": web + "---\n" + one, "b.yaml": strings.Replace(other, "name: c", "name: c, namespace: kube-system", 1)}, ""},
 		"hooks":                 {map[string]string{"a.yaml": web + "---\n" + hooked("pre-install", one) + "---\n" + hooked("post-install", other)}, ""},

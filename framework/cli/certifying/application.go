@@ -33,7 +33,7 @@ func application(ctx context.Context, path string, upgrade scenario.Spec, out io
 	if err != nil {
 		return nil, err
 	}
-	about := certificate.Application{Name: test.App.Namespace, Source: path, Digest: test.Digest(), Images: test.App.Images()}
+	about := certificate.Application{Name: test.App.Namespace, Source: path, Digest: test.Digest(), Images: test.App.Images(), Notes: test.App.Notes}
 	for _, p := range test.Probes {
 		about.Probes = append(about.Probes, certificate.ApplicationProbe{Name: p.Name, URL: p.URL, Rate: cmp.Or(p.Rate, apptest.DefaultRate)})
 	}
