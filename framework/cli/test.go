@@ -50,7 +50,8 @@ gRPC server or calls a method, or speaks TCP; and it says which certificate auth
 
 Manifests are files, a kustomization, or a Helm chart. A chart is rendered by your own helm, or by one that is compiled once, and its hooks
 run as in a first installation. What --before names is created, and ready, before everything else: CustomResourceDefinitions, operators,
-controllers. Objects may be in several namespaces; what is tested is in one. What cannot work in this cluster is listed object by object
+controllers. Objects may be in several namespaces; what is tested is in one. Custom resources by which no request is answered, such as
+ServiceMonitors, are left out with a note, unless something defines their kind. What cannot work in this cluster is listed object by object
 before anything is created: Secrets that no object creates, nodes and kinds that it does not have, requests larger than the machine. What the
 API server refuses is listed as soon as it answers, while nodes still join.
 
