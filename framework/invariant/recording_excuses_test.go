@@ -107,6 +107,11 @@ func failMost(b *ht.Builder, from, to history.Offset) *ht.Builder {
 	})
 }
 
+// killing has a kubelet kill a container of the third pod, which may take its grace period to end.
+func killing(b *ht.Builder, at history.Offset) *ht.Builder {
+	return b.Event(history.Event{T: at, KubeNote: &history.KubeNote{Namespace: ht.Namespace, Kind: "Pod", Name: "backend-3", Reason: "Killing", Message: "failed liveness probe"}})
+}
+
 // TestTheTimeOfALostNodeIsALostNodes: what is not on a lost node has the time that proxies need, and no more. All pods at once prove nothing.
 func TestTheTimeOfALostNodeIsALostNodes(t *testing.T) {
 	all := []int{1, 2, 3, 4, 5, 6}
@@ -115,19 +120,24 @@ func TestTheTimeOfALostNodeIsALostNodes(t *testing.T) {
 		want verdict.Outcome
 		says string
 	}{
-		"all containers are restarted, and nothing answers for 12 s":      {failEach(strike(calm(), podRestarts, 20*second, 12*second, all...), 1, 19*second, 32*second, history.Refused), verdict.Violated, "failed outside the predicted time"},
-		"kubelets evict all pods, and nothing answers for 12 s":           {failEach(strike(calm(), podEvicted, 20*second, 12*second, all...), 1, 19*second, 32*second, history.Refused), verdict.Violated, "failed outside the predicted time"},
-		"all pods fail, and nothing answers for 12 s":                     {failEach(strike(calm(), podFails, 20*second, 12*second, all...), 1, 19*second, 32*second, history.Refused), verdict.Violated, "failed outside the predicted time"},
-		"one container is restarted, and its share fails for 12 s":        {failEach(strike(calm(), podRestarts, 20*second, 12*second, 3), 6, 19*second, 32*second, history.Refused), verdict.Violated, "failed outside the predicted time"},
-		"one pod is evicted, and its share fails again 10 s later":        {failEach(strike(calm(), podEvicted, 20*second, 2*second, 3), 6, 30*second, 31*second, history.Refused), verdict.Violated, "failed outside the predicted time"},
-		"one pod fails, and 2 of 3 requests with it":                      {failEach(strike(calm(), podFails, 20*second, 2*second, 3), 2, 19500*ms, 21500*ms, history.Refused), verdict.Violated, "more than the victims' share failed"},
-		"one after the other is restarted, and nothing answers between":   {failEach(strike(strike(calm(), podRestarts, 18*second, 2*second, 1), podRestarts, 30*second, 2*second, 2), 1, 22*second, 25*second, history.Refused), verdict.Violated, "failed outside the predicted time"},
-		"one pod after the other fails, and 2 of 3 requests all the time": {failMost(oneByOne(), 17*second, 31*second), verdict.Violated, "the victims had 2 of 6 endpoints of backend"},
-		"one pod after the other fails, and a share of the requests":      {failEach(oneByOne(), 6, 17*second, 31*second, history.Refused), verdict.Held, "the victims had 2 of 6 endpoints of backend"},
-		"all pods fail, and nothing answers for a moment":                 {failEach(strike(calm(), podFails, 20*second, 2*second, all...), 1, 20*second, 22*second, history.Refused), verdict.Unknown, "a share of all shows nothing"},
-		"one pod fails, and its share fails for a moment":                 {failEach(strike(calm(), podFails, 20*second, 6*second, 3), 6, 19500*ms, 21500*ms, history.Refused), verdict.Held, "at most 6s was predicted"},
-		"one pod is evicted, and its share fails for a moment":            {failEach(strike(calm(), podEvicted, 20*second, 6*second, 3), 6, 19500*ms, 21500*ms, history.Refused), verdict.Held, "at most 6s was predicted"},
-		"one pod fails, and no request":                                   {strike(calm(), podFails, 20*second, 6*second, 3), verdict.Held, "failures had to end within 6s"},
+		"all containers are restarted, and nothing answers for 12 s":       {failEach(strike(calm(), podRestarts, 20*second, 12*second, all...), 1, 19*second, 32*second, history.Refused), verdict.Violated, "failed outside the predicted time"},
+		"kubelets evict all pods, and nothing answers for 12 s":            {failEach(strike(calm(), podEvicted, 20*second, 12*second, all...), 1, 19*second, 32*second, history.Refused), verdict.Violated, "failed outside the predicted time"},
+		"all pods fail, and nothing answers for 12 s":                      {failEach(strike(calm(), podFails, 20*second, 12*second, all...), 1, 19*second, 32*second, history.Refused), verdict.Violated, "failed outside the predicted time"},
+		"one container is restarted, and its share fails for 12 s":         {failEach(strike(calm(), podRestarts, 20*second, 12*second, 3), 6, 19*second, 32*second, history.Refused), verdict.Violated, "failed outside the predicted time"},
+		"one pod is evicted, and its share fails again 10 s later":         {failEach(strike(calm(), podEvicted, 20*second, 2*second, 3), 6, 30*second, 31*second, history.Refused), verdict.Violated, "failed outside the predicted time"},
+		"one pod fails, and 2 of 3 requests with it":                       {failEach(strike(calm(), podFails, 20*second, 2*second, 3), 2, 19500*ms, 21500*ms, history.Refused), verdict.Violated, "more than the victims' share failed"},
+		"one after the other is restarted, and nothing answers between":    {failEach(strike(strike(calm(), podRestarts, 18*second, 2*second, 1), podRestarts, 30*second, 2*second, 2), 1, 22*second, 25*second, history.Refused), verdict.Violated, "failed outside the predicted time"},
+		"one pod after the other fails, and 2 of 3 requests all the time":  {failMost(oneByOne(), 17*second, 31*second), verdict.Violated, "the victims had 2 of 6 endpoints of backend"},
+		"one pod after the other fails, and a share of the requests":       {failEach(oneByOne(), 6, 17*second, 31*second, history.Refused), verdict.Held, "the victims had 2 of 6 endpoints of backend"},
+		"all pods fail, and nothing answers for a moment":                  {failEach(strike(calm(), podFails, 20*second, 2*second, all...), 1, 20*second, 22*second, history.Refused), verdict.Unknown, "a share of all shows nothing"},
+		"one pod fails, and its share fails for a moment":                  {failEach(strike(calm(), podFails, 20*second, 6*second, 3), 6, 19500*ms, 21500*ms, history.Refused), verdict.Held, "at most 6s was predicted"},
+		"one pod is evicted, and its share fails for a moment":             {failEach(strike(calm(), podEvicted, 20*second, 6*second, 3), 6, 19500*ms, 21500*ms, history.Refused), verdict.Held, "at most 6s was predicted"},
+		"one pod fails, and no request":                                    {strike(calm(), podFails, 20*second, 6*second, 3), verdict.Held, "failures had to end within 6s"},
+		"all containers are restarted, and nothing answers for a moment":   {failEach(strike(calm(), podRestarts, 20*second, 2*second, all...), 1, 20*second, 22*second, history.Refused), verdict.Unknown, "a share of all shows nothing"},
+		"one container is restarted, and its share fails for a moment":     {failEach(strike(calm(), podRestarts, 20*second, 6*second, 3), 6, 18500*ms, 21500*ms, history.Refused), verdict.Held, "at most 6s was predicted"},
+		"one container is restarted, and no request fails":                 {strike(calm(), podRestarts, 20*second, 6*second, 3), verdict.Held, "failures had to end within 6s"},
+		"one container is killed, and its share fails until it has ended":  {failEach(strike(killing(calm(), 12*second), podRestarts, 20*second, 6*second, 3), 6, 13*second, 20*second, history.TimeoutResponse), verdict.Held, "was predicted"},
+		"one container is killed, and its share fails for long after that": {failEach(strike(killing(calm(), 12*second), podRestarts, 20*second, 6*second, 3), 6, 13*second, 26*second, history.TimeoutResponse), verdict.Violated, "failed outside the predicted time"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			run := test.b.Run()
