@@ -10,8 +10,10 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge"
 	"github.com/holdfast-ha/holdfast/framework/prose"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/framework/verdict"
 	"github.com/holdfast-ha/holdfast/workloads/app"
 )
 
@@ -148,7 +150,7 @@ func (tried *Trial) Table(f runfolder.File) string {
 		var patches []string
 		for _, a := range tried.Additions {
 			t.AppendRow(table.Row{a.Place, a.Rule + ": " + a.Title, a.Twin, a.worth(outcome)})
-			if held, _ := a.held(outcome); held > 0 {
+			if _, judged := a.held(outcome); helps(outcome[a.Twin], judged) {
 				patches = append(patches, "patch for "+a.Rule+": "+strings.Join(a.Commands, " && "))
 			}
 		}
@@ -181,7 +183,7 @@ func (r Removal) worth(outcome map[string]tested) string {
 			continue
 		}
 		judged = append(judged, s)
-		if s.failed > fewFailed+mayVary*with.failed {
+		if clearlyMore(s, with) {
 			lost++
 		}
 	}
@@ -198,12 +200,19 @@ func (r Removal) worth(outcome map[string]tested) string {
 	return fmt.Sprintf("requests were lost in %d of %d %s", lost, len(judged), numbers)
 }
 
-// Clearly more requests must fail without a practice than with it. With every practice in place, a request on a kept connection is lost by chance now and
-// then: an nginx without its readiness probe lost 1 of 2,653, and with it none.
-const (
-	fewFailed = 5
-	mayVary   = 2
-)
+// clearlyMore is whether clearly more requests failed without a practice than with it. How many fail varies from run to run.
+func clearlyMore(without, with tested) bool {
+	const mayVary = 2
+	return without.failed > judge.FewFailed+mayVary*with.failed
+}
+
+// helps is whether each judged run with an addition is better than the one without it: clearly fewer requests failed, or the promises were held
+// and no request failed without it either, as where a drain was blocked.
+func helps(without tested, judged []tested) bool {
+	return len(judged) > 0 && !slices.ContainsFunc(judged, func(with tested) bool {
+		return !clearlyMore(without, with) && (with.outcome != verdict.Held || without.failed > 0)
+	})
+}
 
 // counts are the numbers of failed requests: "131, 128 and 140 requests".
 func counts(judged []tested) string {

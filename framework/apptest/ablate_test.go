@@ -2,6 +2,7 @@ package apptest_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -234,6 +235,38 @@ func TestAdditions(t *testing.T) {
 	})
 	if strings.Contains(table, "no-readiness-probe") || strings.Contains(table, "kubectl patch for no-budget") {
 		t.Errorf("what has no patch, and a patch that cured nothing, are no advice:\n%s", table)
+	}
+}
+
+// A patch is proposed only if each judged run with it was better than the one without it.
+func TestAPatchIsProposedIfItHelpsEachTime(t *testing.T) {
+	const none = "NoFailedRequests"
+	for what, test := range map[string]struct {
+		without string // requests that failed
+		with    [][2]string
+		want    bool
+	}{
+		"held in three of three":                         {"54", [][2]string{{"held", "0"}, {"held", "0"}, {"held", "0"}}, true},
+		"held in one of three":                           {"54", [][2]string{{"held", "0"}, {"violated", "50"}, {"violated", "60"}}, false},
+		"held in two of three":                           {"54", [][2]string{{"held", "0"}, {"held", "0"}, {"violated", "40"}}, false},
+		"one request by chance":                          {"54", [][2]string{{"held", "0"}, {"violated", "1"}}, true},
+		"only by chance before":                          {"1", [][2]string{{"held", "0"}, {"held", "0"}}, false},
+		"one could not be judged":                        {"54", [][2]string{{"held", "0"}, {"unknown", "9"}}, true},
+		"none could be judged":                           {"54", [][2]string{{"unknown", "0"}}, false},
+		"nothing failed, and a drain was blocked":        {"0", [][2]string{{"held", "0"}}, true},
+		"nothing failed, and a drain is blocked as ever": {"0", [][2]string{{"violated", "0"}}, false},
+	} {
+		results := []runfolder.ScenarioResult{{Name: "app/drain", Outcome: "violated", Verdicts: said(none, "violated", test.without)}}
+		a := apptest.Addition{Rule: "no-budget", Twin: "app/drain", Commands: []string{"kubectl patch"}}
+		for i, with := range test.with {
+			name := fmt.Sprint("add/", i)
+			a.With = append(a.With, name)
+			results = append(results, runfolder.ScenarioResult{Name: name, Outcome: with[0], Verdicts: said(none, with[0], with[1])})
+		}
+		table := (&apptest.Trial{Additions: []apptest.Addition{a}}).Table(runfolder.File{Scenarios: results})
+		if got := strings.Contains(table, "patch for no-budget: kubectl patch"); got != test.want {
+			t.Errorf("%s: proposed: %t\n%s", what, got, table)
+		}
 	}
 }
 

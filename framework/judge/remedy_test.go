@@ -135,7 +135,7 @@ func TestHowFarARemedyIsToBeTrusted(t *testing.T) {
 	for _, r := range []judge.Remedy{fix, advice, proven[0], proven[1]} {
 		got = append(got, r.Title())
 	}
-	want := []string{"remedy, not tried", "advice", "remedy, tried (cured by no-prestop)", "advice"}
+	want := []string{"remedy, not tried", "advice", "remedy, tried (cured by no-prestop, as far as one run shows)", "advice"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}

@@ -22,9 +22,21 @@ func TestWhatAFixDid(t *testing.T) {
 		before, again judge.Tried
 		want          string
 	}{
-		"held": {broken, judge.Tried{Outcome: verdict.Held, Verdicts: counted(0)}, "cured by no-prestop: 0 of 6000 requests failed, and without it 30 of 6000"},
+		"held": {broken, judge.Tried{Outcome: verdict.Held, Verdicts: counted(0)}, "cured by no-prestop, as far as one run shows: 0 of 6000 requests failed, and without it 30 of 6000"},
 		"no request failed, and a rollout did not end": {
-			judge.Tried{Outcome: verdict.Violated, Verdicts: counted(0), Remedies: broken.Remedies}, judge.Tried{Outcome: verdict.Held, Verdicts: counted(0)}, "cured by no-prestop",
+			judge.Tried{Outcome: verdict.Violated, Verdicts: counted(0), Remedies: broken.Remedies}, judge.Tried{Outcome: verdict.Held, Verdicts: counted(0)}, "cured by no-prestop, as far as one run shows",
+		},
+		"few failed, as by chance": {
+			judge.Tried{Outcome: verdict.Violated, Verdicts: counted(1), Remedies: broken.Remedies}, judge.Tried{Outcome: verdict.Held, Verdicts: counted(0)},
+			"it is not known whether no-prestop cures it, because so few requests fail by chance, too: 0 of 6000 requests failed, and without it 1 of 6000",
+		},
+		"five failed": {
+			judge.Tried{Outcome: verdict.Violated, Verdicts: counted(5)}, judge.Tried{Outcome: verdict.Held, Verdicts: counted(0)},
+			"it is not known whether no-prestop cures it, because so few requests fail by chance, too: 0 of 6000 requests failed, and without it 5 of 6000",
+		},
+		"six failed": {
+			judge.Tried{Outcome: verdict.Violated, Verdicts: counted(6)}, judge.Tried{Outcome: verdict.Held, Verdicts: counted(0)},
+			"cured by no-prestop, as far as one run shows: 0 of 6000 requests failed, and without it 6 of 6000",
 		},
 		"another cause": {
 			broken, judge.Tried{Outcome: verdict.Violated, Verdicts: counted(3), Remedies: []judge.Remedy{{Why: cut + ": let it finish"}}},

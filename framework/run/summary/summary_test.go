@@ -8,6 +8,8 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
+	"github.com/holdfast-ha/holdfast/framework/judge"
+	"github.com/holdfast-ha/holdfast/framework/judge/stored"
 	"github.com/holdfast-ha/holdfast/framework/run/summary"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
@@ -32,6 +34,21 @@ func TestRecordedPromisesArePrinted(t *testing.T) {
 	}}}})
 	const want = "  held          no request fails\n                0 of 120 failed\n" +
 		"  not tested    no node is lost: no node was lost\n"
+	if out.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", &out, want)
+	}
+}
+
+// What a record is judged again to be is printed in the words in which it was first: what was not tested is not unknown.
+func TestAJudgementSaysNotTested(t *testing.T) {
+	untested := verdict.Verdict{Promise: "no node is lost"}.NotTested("no node was lost")
+	unknown := verdict.Verdict{Promise: "no pod is lost"}.Unknown(verdict.Missing{"a watch had a gap"})
+	var out bytes.Buffer
+	summary.WriteJudgement(&out, stored.Judgement{Scenarios: []stored.Scenario{{
+		Result: runfolder.ScenarioResult{Name: "record/shop"}, Found: judge.Found{Verdicts: []verdict.Verdict{untested, unknown}},
+	}}})
+	const want = "record/shop\n  not tested    no node is lost: no node was lost\n" +
+		"  unknown       no pod is lost\n                no verdict: a watch had a gap\n"
 	if out.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", &out, want)
 	}
