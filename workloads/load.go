@@ -40,6 +40,8 @@ type Load struct {
 	// Secrets are the keys of Secrets of the namespace that a worker's requests carry, by the Secret's name. What is not there is not
 	// mounted: the worker then says so.
 	Secrets map[string][]string `json:"secrets,omitempty"`
+	// TokenSum is that of the token with which each call of a worker begins. The token itself is not in the pod.
+	TokenSum string `json:"-"`
 	// Spin lets a worker use up its CPU quota now and then, for mutants of the harness.
 	Spin bool `json:"spin,omitempty"`
 }
@@ -50,6 +52,9 @@ const (
 	LoadSpinFlag  = "--spin"
 	LoadSpillFlag = "--spill-bytes=" // followed by how many bytes LoadSpillDir may hold
 )
+
+// EnvTokenSum is an environment variable of a worker with Load.TokenSum.
+const EnvTokenSum = "HOLDFAST_TOKEN_SHA256"
 
 // LoadSecrets is where a worker finds the Secrets: a folder for each, with a file for each key.
 const LoadSecrets = "/var/run/holdfast/secrets"
@@ -144,6 +149,10 @@ func (l Load) Objects(at Place) ([]Object, error) {
 	}
 	if l.Flows {
 		followFlows(&template.Spec)
+	}
+	if l.TokenSum != "" {
+		c := &template.Spec.Containers[0]
+		c.Env = append(c.Env, corev1.EnvVar{Name: EnvTokenSum, Value: l.TokenSum})
 	}
 	mountSecrets(&template.Spec, l.Secrets)
 	l.mountSpill(&template.Spec)

@@ -64,7 +64,7 @@ func workload(ctx context.Context, name string, args []string) error {
 
 // loadWorker serves as a load worker. Whose pod a connection leads to is looked up only where the server's answers do not say so.
 func loadWorker(ctx context.Context, args []string) error {
-	o := collect.WorkerOptions{Name: os.Getenv(backend.EnvPod), Secrets: workloads.LoadSecrets}
+	o := collect.WorkerOptions{Name: os.Getenv(backend.EnvPod), TokenSum: os.Getenv(workloads.EnvTokenSum), Secrets: workloads.LoadSecrets}
 	for _, arg := range args {
 		spill, isSpill := strings.CutPrefix(arg, workloads.LoadSpillFlag)
 		switch {

@@ -63,6 +63,7 @@ type Environment struct {
 	outside   []workloads.Object // objects outside of the namespace, which are not deleted with it
 	volumes   bool               // the application's volumes are made by an add-on
 	deployed  *deploy.Deployment // the application of the user's own; nil: there is none
+	orders    string             // the token with which the load workers are called
 	loads     []string           // the namespace of the load workers; none: the scenario has no load
 	further   []string           // the namespaces that were created for its objects in addition to the scenario's
 	gone      map[string]func()  // reports to Interrupt that a namespace is removed, by its name
@@ -82,7 +83,7 @@ type Environment struct {
 
 // New is the environment of a scenario. Nothing is created yet.
 func New(o Options) *Environment {
-	env := &Environment{Options: o, namespace: o.Spec.Namespace(), backend: o.Spec.Controllers()[0].Name, gone: map[string]func(){}}
+	env := &Environment{Options: o, namespace: o.Spec.Namespace(), backend: o.Spec.Controllers()[0].Name, orders: collect.NewToken(), gone: map[string]func(){}}
 	if o.Spec.App != nil {
 		env.pods = &podNames{Writer: o.Writer}
 	}

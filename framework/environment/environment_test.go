@@ -2,10 +2,12 @@ package environment
 
 import (
 	"path"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -17,6 +19,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/fault"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/load/collect"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/workloads"
 )
@@ -55,6 +58,23 @@ func newEnvironment(t *testing.T, s scenario.Spec) (*Environment, *clustertest.C
 			t.Fatal(err)
 		}
 		return r
+	}
+}
+
+// The load workers are called with the token whose sum is in their pods, and which no other scenario's workers take.
+func TestLoadWorkersAreToldTheirToken(t *testing.T) {
+	env, _, _ := newEnvironment(t, quiet())
+	other, _, _ := newEnvironment(t, quiet())
+	objects, err := env.loadWorkers().Objects(env.loadPlace())
+	if err != nil {
+		t.Fatal(err)
+	}
+	told := corev1.EnvVar{Name: workloads.EnvTokenSum, Value: collect.TokenSum(env.loadPods().Token)}
+	if job := objects[0].(*batchv1.Job); !slices.Contains(job.Spec.Template.Spec.Containers[0].Env, told) {
+		t.Errorf("its pods have %v, and not %v", job.Spec.Template.Spec.Containers[0].Env, told)
+	}
+	if env.loadPods().Token == "" || env.loadPods().Token == other.loadPods().Token {
+		t.Error("two scenarios have one token, or none")
 	}
 }
 

@@ -70,7 +70,7 @@ func (env *Environment) startLoad(ctx context.Context, plan load.Plan) error {
 
 // loadPods are the pods of the load workers.
 func (env *Environment) loadPods() workers.Pods {
-	return workers.Pods{Client: env.client, Config: env.Cluster.Config(), Namespace: env.Spec.LoadNamespace()}
+	return workers.Pods{Client: env.client, Config: env.Cluster.Config(), Namespace: env.Spec.LoadNamespace(), Token: env.orders}
 }
 
 // loadReady waits for the load workers' pods.
@@ -96,5 +96,7 @@ func (env *Environment) loadWorkers() workloads.Load {
 			also = append(also, n.Name())
 		}
 	}
-	return env.Spec.LoadWorkload(also).WithDefaults()
+	workers := env.Spec.LoadWorkload(also).WithDefaults()
+	workers.TokenSum = collect.TokenSum(env.orders)
+	return workers
 }

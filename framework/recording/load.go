@@ -221,11 +221,11 @@ const controlRate = 20
 func (s *Session) startFrom(ctx, lasting context.Context, from history.LoadFrom, plan load.Plan) error {
 	workers, client := []collect.Worker{}, http.DefaultClient
 	if from == history.LoadOutside {
-		url, err := s.workHere(lasting)
+		here, err := s.workHere(lasting)
 		if err != nil {
 			return err
 		}
-		workers = append(workers, collect.Worker{URL: url})
+		workers = append(workers, here)
 	} else {
 		made, reaching, remove, err := s.options.Inside(ctx, s, plan)
 		if remove != nil {
@@ -247,12 +247,13 @@ func (s *Session) startFrom(ctx, lasting context.Context, from history.LoadFrom,
 	return nil
 }
 
-// workHere runs a load worker in this process, which is reached over loopback. It ends when all is collected, or with the recording.
-func (s *Session) workHere(lasting context.Context) (url string, err error) {
+// workHere runs a load worker in this process, which is reached over loopback, as by each user of this machine: only calls of this process count. It ends
+// when all is collected, or with the recording.
+func (s *Session) workHere(lasting context.Context) (worker collect.Worker, err error) {
 	var config net.ListenConfig
 	listener, err := config.Listen(lasting, "tcp", "127.0.0.1:0")
 	if err != nil {
-		return "", err
+		return worker, err
 	}
 	ctx, cancel := context.WithCancel(lasting)
 	ended := make(chan error, 1)
@@ -260,8 +261,9 @@ func (s *Session) workHere(lasting context.Context) (url string, err error) {
 	if s.resumed > 0 { // the worker of an earlier recorder had that name, and its requests are its own
 		name += fmt.Sprintf("-%d", s.resumed+1)
 	}
+	worker = collect.Worker{URL: "http://" + listener.Addr().String(), Token: collect.NewToken()}
 	go func() {
-		ended <- collect.RunWorker(ctx, collect.WorkerOptions{Name: name, Listener: listener, Log: slog.New(slog.DiscardHandler)})
+		ended <- collect.RunWorker(ctx, collect.WorkerOptions{Name: name, Listener: listener, TokenSum: collect.TokenSum(worker.Token), Log: slog.New(slog.DiscardHandler)})
 	}()
 	s.ending = append(s.ending, func(context.Context) error {
 		cancel()
@@ -270,5 +272,5 @@ func (s *Session) workHere(lasting context.Context) (url string, err error) {
 		}
 		return nil
 	})
-	return "http://" + listener.Addr().String(), nil
+	return worker, nil
 }

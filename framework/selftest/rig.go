@@ -61,16 +61,17 @@ func start(ctx context.Context, o *outage, l *losses, dir string, rate float64, 
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("start the load worker: %w", err), r.writer.Close())
 	}
+	token := collect.NewToken()
 	// The worker outlives an interruption, because its rows have to be collected.
 	work, halt := context.WithCancel(context.WithoutCancel(ctx))
 	r.halt = halt
 	go func() {
-		r.ended <- collect.RunWorker(work, collect.WorkerOptions{Name: "instrument", Listener: listener})
+		r.ended <- collect.RunWorker(work, collect.WorkerOptions{Name: "instrument", Listener: listener, TokenSum: collect.TokenSum(token)})
 	}()
 	if err := r.phase(history.Steady); err != nil {
 		return nil, errors.Join(err, r.abandon())
 	}
-	workers := []collect.Worker{{URL: "http://" + listener.Addr().String()}}
+	workers := []collect.Worker{{URL: "http://" + listener.Addr().String(), Token: token}}
 	if r.session, err = collect.Start(ctx, r.client, workers, plan, r.writer); err != nil {
 		return nil, errors.Join(err, r.abandon())
 	}

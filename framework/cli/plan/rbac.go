@@ -17,6 +17,7 @@ import (
 // roleFlags are the flags of `holdfast rbac`.
 type roleFlags struct {
 	faults, neighbours []string
+	apiServers         []string
 	namespace          string
 	user, group        string
 	account            string
@@ -55,6 +56,7 @@ A node is drained with the pods of other namespaces on it: name those with --nei
 	flags.StringSliceVar(&f.faults, "faults", catalogue.Defaults, "faults, of "+strings.Join(catalogue.Names(), ", "))
 	flags.StringVarP(&f.namespace, "namespace", "n", "", "namespace of the application")
 	flags.StringSliceVar(&f.neighbours, "neighbours", nil, "namespaces of other pods on nodes that are drained")
+	flags.StringSliceVar(&f.apiServers, "api-servers", nil, "addresses from which API servers reach pods, as CIDRs: print a NetworkPolicy that lets nothing else reach holdfast's pods")
 	flags.StringVar(&f.user, "user", "", "user who runs holdfast")
 	flags.StringVar(&f.group, "group", "", "group whose members run holdfast")
 	flags.StringVar(&f.account, "serviceaccount", "", "ServiceAccount that runs holdfast, as NAMESPACE:NAME (default: "+hold.Namespace+":"+roles.Injector+", which is made as well)")
@@ -63,7 +65,7 @@ A node is drained with the pods of other namespaces on it: name those with --nei
 }
 
 func (f roleFlags) request() (r roles.Request, err error) {
-	r = roles.Request{Namespace: f.namespace, Neighbours: f.neighbours, Home: hold.Namespace}
+	r = roles.Request{Namespace: f.namespace, Neighbours: f.neighbours, APIServers: f.apiServers, Home: hold.Namespace}
 	switch namespace, name, is := strings.Cut(f.account, ":"); {
 	case f.account != "" && (!is || namespace == "" || name == ""):
 		return r, fmt.Errorf("service account %q: want NAMESPACE:NAME", f.account)

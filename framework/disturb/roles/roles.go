@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"net/netip"
 	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -31,6 +33,8 @@ type Request struct {
 	Home string
 	// Injector is who runs holdfast; the zero value: a ServiceAccount of the namespace Home, which is made as well.
 	Injector rbacv1.Subject
+	// APIServers are the addresses (CIDRs) from which API servers reach pods. None: no NetworkPolicy is made.
+	APIServers []string
 }
 
 // Validate returns an error for a request that would grant too much or nothing.
@@ -42,6 +46,11 @@ func (r Request) Validate() error {
 		return errors.New("no namespace: name that of the application with --namespace")
 	case r.Namespace == r.Home || slices.Contains(r.Neighbours, r.Home):
 		return fmt.Errorf("namespace %s is holdfast's own, and nothing in it is disturbed", r.Home)
+	}
+	for _, cidr := range r.APIServers {
+		if _, err := netip.ParsePrefix(cidr); err != nil {
+			return fmt.Errorf("addresses of API servers %q: want a CIDR, such as 10.0.0.0/28", cidr)
+		}
 	}
 	for _, n := range append([]string{r.Namespace}, r.Neighbours...) {
 		if strings.HasPrefix(n, "kube-") {
@@ -66,6 +75,13 @@ func (r Request) Objects() ([]Object, error) {
 	all := []Object{{Object: r.home(), Notes: []string{
 		"holdfast's own namespace: the Lease, the journal, the load workers and the healer. Its pods run under the Pod Security Standard restricted.",
 	}}}
+	if len(r.APIServers) > 0 {
+		all = append(all, Object{Object: r.policy(), Notes: []string{
+			"only API servers reach these pods: by the addresses given, or through an agent in kube-system. Load workers send what they are told to.",
+		}})
+	} else {
+		all[0].Notes = append(all[0].Notes, "Every pod reaches its pods, which refuse calls without the token of their run. With --api-servers, a NetworkPolicy is printed as well.")
+	}
 	who := r.Injector
 	if who == (rbacv1.Subject{}) {
 		who = subject(r.Home, Injector)
@@ -82,6 +98,24 @@ func (r Request) home() *corev1.Namespace {
 		ObjectMeta: metav1.ObjectMeta{Name: r.Home, Labels: map[string]string{
 			"app.kubernetes.io/part-of": "holdfast", "pod-security.kubernetes.io/enforce": "restricted",
 		}},
+	}
+}
+
+// policy lets nothing but API servers, and kubelets, which no policy keeps out, reach the pods of holdfast's own namespace.
+func (r Request) policy() *networkingv1.NetworkPolicy {
+	peers := []networkingv1.NetworkPolicyPeer{{
+		NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: metav1.NamespaceSystem}},
+	}}
+	for _, cidr := range r.APIServers {
+		peers = append(peers, networkingv1.NetworkPolicyPeer{IPBlock: &networkingv1.IPBlock{CIDR: cidr}})
+	}
+	return &networkingv1.NetworkPolicy{
+		TypeMeta:   metav1.TypeMeta{APIVersion: networkingv1.SchemeGroupVersion.String(), Kind: "NetworkPolicy"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: r.Home, Name: "api-servers-only"},
+		Spec: networkingv1.NetworkPolicySpec{
+			PolicyTypes: []networkingv1.PolicyType{networkingv1.PolicyTypeIngress},
+			Ingress:     []networkingv1.NetworkPolicyIngressRule{{From: peers}},
+		},
 	}
 }
 

@@ -2,11 +2,13 @@ package roles_test
 
 import (
 	"bytes"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"sigs.k8s.io/yaml"
 
@@ -67,15 +69,40 @@ func has(all []grant, role, namespace, verb, group, resource string) bool {
 // but Events, evictions, and pods, of which a dry run asks.
 func TestRolesGrantNoSecretsAndInstallNothing(t *testing.T) {
 	for _, g := range grants(t, request(t, catalogue.Names()...)) {
-		for _, resource := range g.Resources {
-			switch {
-			case slices.Contains(g.APIGroups, "") && (resource == "*" || resource == "secrets"), slices.Contains(g.APIGroups, "*"), slices.Contains(g.Verbs, "*"):
-				t.Errorf("%s in %q has %v on %q of %q", g.role, g.namespace, g.Verbs, g.Resources, g.APIGroups)
-			case g.namespace != home && slices.Contains(g.Verbs, "create") && !slices.Contains([]string{"events", "pods", "pods/eviction"}, resource):
-				t.Errorf("%s may create %s in %q", g.role, resource, g.namespace)
-			case g.namespace != home && (slices.Contains(g.Verbs, "delete") || slices.Contains(g.Verbs, "deletecollection")):
-				t.Errorf("%s may delete %s in %q", g.role, resource, g.namespace)
-			}
+		for _, wrong := range g.wrong() {
+			t.Error(wrong)
+		}
+	}
+}
+
+// wrong is what a grant allows that no Role of holdfast may.
+func (g grant) wrong() (all []string) {
+	for _, resource := range g.Resources {
+		switch {
+		case slices.Contains(g.APIGroups, "") && (resource == "*" || resource == "secrets"), slices.Contains(g.APIGroups, "*"), slices.Contains(g.Verbs, "*"):
+			all = append(all, fmt.Sprintf("%s in %q has %v on %q of %q", g.role, g.namespace, g.Verbs, g.Resources, g.APIGroups))
+		case g.namespace != home && slices.Contains(g.Verbs, "create") && !slices.Contains([]string{"events", "pods", "pods/eviction"}, resource):
+			all = append(all, fmt.Sprintf("%s may create %s in %q", g.role, resource, g.namespace))
+		case g.namespace != home && (slices.Contains(g.Verbs, "delete") || slices.Contains(g.Verbs, "deletecollection")):
+			all = append(all, fmt.Sprintf("%s may delete %s in %q", g.role, resource, g.namespace))
+		}
+	}
+	return all
+}
+
+// Rule 7, turned off: a right to install something, or to touch Secrets, is seen as soon as a Role has it.
+func TestARightToInstallSomethingIsSeen(t *testing.T) {
+	for what, rule := range map[string]rbacv1.PolicyRule{
+		"a CustomResourceDefinition": {APIGroups: []string{"apiextensions.k8s.io"}, Resources: []string{"customresourcedefinitions"}, Verbs: []string{"get", "create"}},
+		"a webhook":                  {APIGroups: []string{"admissionregistration.k8s.io"}, Resources: []string{"mutatingwebhookconfigurations"}, Verbs: []string{"create"}},
+		"a DaemonSet":                {APIGroups: []string{"apps"}, Resources: []string{"deployments", "daemonsets"}, Verbs: []string{"create"}},
+		"a token":                    {APIGroups: []string{""}, Resources: []string{"serviceaccounts/token"}, Verbs: []string{"create"}},
+		"Secrets":                    {APIGroups: []string{""}, Resources: []string{"pods", "secrets"}, Verbs: []string{"get"}},
+		"everything":                 {APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"*"}},
+		"the end of pods":            {APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"delete"}},
+	} {
+		if len((grant{roles.Injector, "shop", rule}).wrong()) == 0 {
+			t.Errorf("%s in the application's namespace is not seen", what)
 		}
 	}
 }
@@ -136,6 +163,7 @@ func TestRequestsThatGrantTooMuchOrNothing(t *testing.T) {
 		"no namespace":             {func(r *roles.Request) { r.Namespace = "" }, "no namespace: name that of the application"},
 		"holdfast's own namespace": {func(r *roles.Request) { r.Namespace = home }, "is holdfast's own"},
 		"its own as a neighbour":   {func(r *roles.Request) { r.Neighbours = []string{home} }, "is holdfast's own"},
+		"no addresses":             {func(r *roles.Request) { r.APIServers = []string{"10.0.0.1"} }, "want a CIDR, such as 10.0.0.0/28"},
 		"Kubernetes' own":          {func(r *roles.Request) { r.Neighbours = []string{"kube-system"} }, "is Kubernetes' own"},
 	} {
 		r := request(t, "rollout")
@@ -175,6 +203,49 @@ func TestWrite(t *testing.T) {
 	}
 	if !strings.Contains(out.String(), "# create pods: only with dryRun=All") {
 		t.Errorf("no note says what the creation of pods is for:\n%s", &out)
+	}
+}
+
+// Nothing but API servers reaches holdfast's pods, where the administrator says from which addresses they do. Without them, a policy would cut the load
+// workers off, and none is printed.
+func TestNetworkPolicy(t *testing.T) {
+	for _, servers := range [][]string{nil, {"10.0.0.1/32"}, {"10.0.0.0/28", "fd00::1/128"}} {
+		r := request(t, "rollout")
+		r.APIServers = servers
+		objects, err := r.Objects()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out bytes.Buffer
+		if err := roles.Write(&out, objects); err != nil {
+			t.Fatal(err)
+		}
+		var found []networkingv1.NetworkPolicy
+		for text := range strings.SplitSeq(out.String(), "---\n") {
+			var p networkingv1.NetworkPolicy
+			if strings.Contains(text, "kind: NetworkPolicy") {
+				if err := yaml.UnmarshalStrict([]byte(text), &p); err != nil {
+					t.Fatal(err)
+				}
+				found = append(found, p)
+			}
+		}
+		if len(found) != min(len(servers), 1) {
+			t.Fatalf("%v: %d policies:\n%s", servers, len(found), &out)
+		}
+		for _, p := range found {
+			blocks := 0
+			for _, from := range p.Spec.Ingress[0].From {
+				if from.IPBlock != nil && slices.Contains(servers, from.IPBlock.CIDR) {
+					blocks++
+				} else if from.NamespaceSelector == nil || from.NamespaceSelector.MatchLabels["kubernetes.io/metadata.name"] != "kube-system" {
+					t.Errorf("%+v may reach the pods", from)
+				}
+			}
+			if p.Namespace != home || len(p.Spec.PodSelector.MatchLabels) > 0 || len(p.Spec.Ingress) != 1 || blocks != len(servers) || p.Spec.PolicyTypes[0] != networkingv1.PolicyTypeIngress {
+				t.Errorf("%v: %+v", servers, p)
+			}
+		}
 	}
 }
 

@@ -33,7 +33,9 @@ func document(o Object) (string, error) {
 		return "", fmt.Errorf("write %T: %w", o.Object, err)
 	}
 	delete(fields, "status")
-	delete(fields, "spec") // of a Namespace, which has none of its own
+	if fields["kind"] == "Namespace" { // which has none of its own
+		delete(fields, "spec")
+	}
 	if meta, is := fields["metadata"].(map[string]any); is {
 		delete(meta, "creationTimestamp")
 	}

@@ -30,7 +30,7 @@ const maxPlanBytes = 16 << 20
 //	GET /segments/N?plan=ID                the rows of a segment as package history writes them, packed by gzip; 410 if they are lost
 //	POST /done?plan=ID                     all rows are stored elsewhere: the worker ends
 //
-// All calls are safe to repeat, but /try, which sends again. A plan other than the current one is 404. A new plan while another is
+// Each call but /healthz carries the token of the run, or is 403. All calls are safe to repeat, but /try, which sends again. A plan other than the current one is 404. A new plan while another is
 // running or not collected is 409. So are a plan with a header from a Secret that is not there, one with a gRPC call that the server does
 // not describe, and /done while there are rows.
 func (w *worker) api() http.Handler {
@@ -47,9 +47,10 @@ func (w *worker) api() http.Handler {
 	mux.HandleFunc("POST /report", w.forPlan(w.report))
 	mux.HandleFunc("GET /segments/{n}", w.forPlan(w.getSegment))
 	mux.HandleFunc("POST /done", w.forPlan(w.done))
+	guarded := guarded(w.sum, mux)
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		rw.Header().Set(headerWorker, w.instance)
-		mux.ServeHTTP(rw, r)
+		guarded.ServeHTTP(rw, r)
 	})
 }
 

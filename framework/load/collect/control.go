@@ -45,6 +45,7 @@ func newServer(handler http.Handler) *http.Server {
 	return &http.Server{
 		Handler:           handler,
 		ReadHeaderTimeout: 10 * time.Second,
+		ReadTimeout:       40 * time.Second, // twice as long as a call may last
 		WriteTimeout:      time.Minute,
 		IdleTimeout:       10 * time.Minute,
 		MaxHeaderBytes:    64 << 10,

@@ -196,7 +196,7 @@ func TestRunWorkerCannotListen(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = taken.Close() }()
-	err = RunWorker(t.Context(), WorkerOptions{Name: "w", Addr: taken.Addr().String()})
+	err = RunWorker(t.Context(), WorkerOptions{Name: "w", TokenSum: "x", Addr: taken.Addr().String()})
 	if err == nil || !strings.Contains(err.Error(), "address already in use") {
 		t.Errorf("got %v", err)
 	}

@@ -46,6 +46,8 @@ var ErrWorkerGone = errors.New("the load worker is gone")
 type Worker struct {
 	// URL of its API, possibly through a proxy that is away for minutes.
 	URL string
+	// Token is that of the run; see NewToken. Empty: the worker asks for none.
+	Token string
 	// Gone says why the worker will never answer again, such as a pod that has ended; empty: nothing is known of it. It is asked when
 	// calls have failed. nil: only the answers to calls tell.
 	Gone func(ctx context.Context) (why string)
@@ -55,6 +57,7 @@ type Worker struct {
 type remote struct {
 	client     *http.Client
 	base       string
+	token      string
 	gone       func(ctx context.Context) string
 	instance   string       // of the worker's process, once known
 	lastAnswer atomic.Int64 // when it last answered, in nanoseconds on the harness's clock
@@ -122,6 +125,9 @@ func (r *remote) call(ctx context.Context, method, path string, body []byte) (re
 	request, err := http.NewRequestWithContext(ctx, method, r.base+path, bytes.NewReader(body))
 	if err != nil {
 		return reply{}, fmt.Errorf("%s %s: %w", method, path, err)
+	}
+	if r.token != "" {
+		request.Header.Set(headerToken, r.token)
 	}
 	response, err := r.client.Do(request)
 	if err != nil {

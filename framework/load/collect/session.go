@@ -290,5 +290,5 @@ func (s *Session) Stop(ctx context.Context) error {
 }
 
 func newRemote(client *http.Client, w Worker, now func() history.Offset) *remote {
-	return &remote{client: client, base: strings.TrimSuffix(w.URL, "/"), gone: w.Gone, now: now}
+	return &remote{client: client, base: strings.TrimSuffix(w.URL, "/"), token: w.Token, gone: w.Gone, now: now}
 }

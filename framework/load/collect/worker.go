@@ -28,6 +28,8 @@ type WorkerOptions struct {
 	// Listener is what it serves on; nil: it listens on Addr, default DefaultAddr.
 	Listener net.Listener
 	Addr     string
+	// TokenSum is that of the token that each call carries; see TokenSum. Empty: none needs to, which only a given Listener allows.
+	TokenSum string
 	// MaxRows is how many uncollected rows it may hold in memory; zero: load.DefaultMaxRows.
 	MaxRows int
 	// Spill is where uncollected rows go that memory has no room for; the zero value: nowhere.
@@ -99,6 +101,7 @@ type worker struct {
 	ctx       context.Context // the process's context, used for its values
 	name      string
 	instance  string
+	sum       string                // of the token
 	clock     func() history.Offset // the time since the worker began, on the monotonic clock
 	control   string
 	maxRows   int
@@ -121,6 +124,9 @@ func newWorker(ctx context.Context, o WorkerOptions) (*worker, error) {
 	if err := o.Spill.validate(); err != nil {
 		return nil, err
 	}
+	if o.TokenSum == "" && o.Listener == nil {
+		return nil, errors.New("no sum of a token: without one, each process of the network could have it send requests")
+	}
 	control := "http://control/" // which nobody connects to where Server answers
 	if o.Server == nil {
 		var err error
@@ -129,7 +135,7 @@ func newWorker(ctx context.Context, o WorkerOptions) (*worker, error) {
 		}
 	}
 	return &worker{
-		ctx: ctx, name: o.Name, instance: rand.Text(), clock: clockFrom(time.Now()), control: control, collected: make(chan struct{}),
+		ctx: ctx, name: o.Name, instance: rand.Text(), sum: o.TokenSum, clock: clockFrom(time.Now()), control: control, collected: make(chan struct{}),
 		maxRows: o.MaxRows, spill: o.Spill, flows: o.Flows, secrets: o.Secrets, log: cmp.Or(o.Log, slog.Default()), server: o.Server,
 	}, nil
 }

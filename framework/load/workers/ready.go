@@ -26,6 +26,7 @@ type Pods struct {
 	Client    kubernetes.Interface
 	Config    *rest.Config // of the API server, through which workers are reached
 	Namespace string
+	Token     string // of the run, as the workers were told its sum
 }
 
 // Ready waits until so many load workers are ready, and returns them in the order of their numbers. A pod that ends before is an error:
@@ -132,7 +133,8 @@ func (p Pods) notCreated(ctx context.Context) (why []string) {
 // worker is a pod as package collect reaches it: through the API server's proxy, which works wherever this process runs.
 func (p Pods) worker(pod corev1.Pod) collect.Worker {
 	return collect.Worker{
-		URL: fmt.Sprintf("%s/api/v1/namespaces/%s/pods/%s:%d/proxy", strings.TrimSuffix(p.Config.Host, "/"), p.Namespace, pod.Name, workloads.Port),
+		Token: p.Token,
+		URL:   fmt.Sprintf("%s/api/v1/namespaces/%s/pods/%s:%d/proxy", strings.TrimSuffix(p.Config.Host, "/"), p.Namespace, pod.Name, workloads.Port),
 		Gone: func(ctx context.Context) string {
 			now, err := p.Client.CoreV1().Pods(p.Namespace).Get(ctx, pod.Name, metav1.GetOptions{})
 			switch {
