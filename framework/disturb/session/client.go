@@ -3,11 +3,13 @@ package session
 import (
 	"context"
 	"os/exec"
+	"time"
 
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
 	"github.com/holdfast-ha/holdfast/clusters/existing"
+	"github.com/holdfast-ha/holdfast/clusters/process"
 	"github.com/holdfast-ha/holdfast/framework/disturb"
 )
 
@@ -46,9 +48,14 @@ func planned(own []disturb.Own, step *disturb.Step, p existing.Permission) bool 
 	return false
 }
 
+// hookLimit bounds the commands before and after the run.
+const hookLimit = 10 * time.Minute
+
 // shell runs a command of the user's.
 func (s *Session) shell(ctx context.Context, command string) error {
+	ctx, cancel := context.WithTimeout(ctx, hookLimit)
+	defer cancel()
 	cmd := exec.CommandContext(ctx, "sh", "-c", command)
 	cmd.Stdout, cmd.Stderr = s.options.Out, s.options.Out
-	return cmd.Run()
+	return process.RunGroup(cmd)
 }

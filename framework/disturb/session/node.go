@@ -18,12 +18,17 @@ const nodeLimit = 3 * time.Minute
 // killNode has the user's own command take the node away, and waits until the cluster has noticed.
 func (i *injection) killNode(ctx context.Context) error {
 	name := i.step.Node.Name
-	with := func(command string) []string { return []string{"sh", "-c", "export NODE=" + name + "; " + command} } // names of nodes need no quotes
+	with := func(command string) []string { return withNode(name, command) }
 	i.say("  running the command disturb.nodeKill.command for node %s", name)
 	if _, err := i.journal.Do(ctx, journal.RunCommand(with(i.hook.Command), with(i.hook.Undo))); err != nil {
 		return err
 	}
 	return i.node(ctx, "node "+name+" to be reported as lost", func(ready bool) bool { return !ready })
+}
+
+// withNode is a command of the shell with a node's name in its environment, where the shell does not read it as a part of the command.
+func withNode(name, command string) []string {
+	return []string{"env", "NODE=" + name, "sh", "-c", command}
 }
 
 // nodeIsBack waits until the node that the step has taken is Ready.
