@@ -21,6 +21,8 @@ type Healer struct {
 	Run string `json:"run"`
 	// Avoid are the names of the nodes that the run disturbs.
 	Avoid []string `json:"avoid,omitempty"`
+	// May are the permissions without which it could not undo what the run does, as arguments of the healer. It is not ready while it lacks one.
+	May []string `json:"may,omitempty"`
 	// Account is the ServiceAccount of the pods. Nodes pull the image with its secrets, if they do not have it.
 	Account   string    `json:"account"`
 	Resources Resources `json:"resources"`
@@ -98,7 +100,7 @@ func (h Healer) meta(at Place) metav1.ObjectMeta {
 // template is that of the pods: apart from each other, and away from the nodes that are disturbed.
 func (h Healer) template(at Place) corev1.PodTemplateSpec {
 	t := pod{
-		name: HealerName, component: ComponentHealer, args: []string{"--namespace=" + at.Namespace}, resources: h.Resources, preStop: NoPreStop,
+		name: HealerName, component: ComponentHealer, args: append([]string{"--namespace=" + at.Namespace}, h.May...), resources: h.Resources, preStop: NoPreStop,
 		grace: healerGrace, readiness: Readiness{}.withDefaults(), readyPath: loadHealthPath, account: h.Account,
 	}.template(at)
 	t.Labels, t.Annotations = h.labels(), maps.Clone(staysPut)

@@ -26,7 +26,10 @@ var apiResources = map[string]struct{ groupVersion, kind string }{
 	"rolebindings":         {"rbac.authorization.k8s.io/v1", "RoleBinding"},
 	"storageclasses":       {"storage.k8s.io/v1", "StorageClass"},
 	"persistentvolumes":    {"v1", "PersistentVolume"},
-	"ingresses":            {"networking.k8s.io/v1", "Ingress"},
+	"secrets":              {"v1", "Secret"},
+
+	"persistentvolumeclaims": {"v1", "PersistentVolumeClaim"},
+	"ingresses":              {"networking.k8s.io/v1", "Ingress"},
 }
 
 // wide are the resources without a namespace.

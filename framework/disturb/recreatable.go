@@ -77,7 +77,7 @@ func (s *sight) elsewhere(p corev1.Pod, room *capacity.Room) {
 		if own && s.step.node != nil {
 			continue
 		}
-		no := unsteady(n)
+		no := Unsteady(n)
 		if no == "" {
 			no = room.Refused(p, n)
 		}

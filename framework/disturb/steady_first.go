@@ -26,7 +26,7 @@ var steadyFirst = Rule{
 func checkSteadyCluster(s *sight) {
 	for i := range s.Nodes {
 		n := &s.Nodes[i]
-		if why := unsteady(n); why != "" {
+		if why := Unsteady(n); why != "" {
 			s.refuse(nodeObject(n), "wait until it is Ready and takes pods, or mend it", "%s", why)
 		}
 	}
@@ -43,8 +43,8 @@ func checkSteadyCluster(s *sight) {
 	}
 }
 
-// unsteady says why a node is not as it should be; empty: it is.
-func unsteady(n *corev1.Node) string {
+// Unsteady says why a node is not as it should be; empty: it is.
+func Unsteady(n *corev1.Node) string {
 	ready := corev1.ConditionUnknown
 	for _, c := range n.Status.Conditions {
 		if c.Type == corev1.NodeReady {

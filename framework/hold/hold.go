@@ -169,7 +169,7 @@ func look(ctx context.Context, client kubernetes.Interface, o Options) (*coordin
 	case l == nil:
 		return nil, nil
 	default:
-		if s, err = holderOf(l); err != nil {
+		if s, err = holderOf(l); err != nil && !o.Heal {
 			return nil, err
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -20,6 +21,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/fake"
 
+	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/clusters/clustertest"
 	"github.com/holdfast-ha/holdfast/clusters/process"
 )
 
@@ -690,7 +693,7 @@ func TestHome(t *testing.T) {
 func TestRemoveExpired(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	namespace := func(name, expires string, ours bool) *corev1.Namespace {
-		n := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{}, Labels: map[string]string{}}}
+		n := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{madeKey: "true"}, Labels: map[string]string{}}}
 		if expires != "" {
 			n.Annotations[ExpiresKey] = expires
 		}
@@ -699,17 +702,57 @@ func TestRemoveExpired(t *testing.T) {
 		}
 		return n
 	}
-	client := fake.NewClientset(namespace("old", "2025-12-31T23:00:00Z", true), namespace("new", "2026-01-01T00:00:01Z", true),
-		namespace("lasting", "", true), namespace("theirs", "2020-01-01T00:00:00Z", false), namespace("odd", "soon", true))
+	const past = "2020-01-01T00:00:00Z"
+	labelled := namespace("holdfast-load-labelled", past, true) // by another client, and not made by holdfast
+	delete(labelled.Annotations, madeKey)
+	client := fake.NewClientset(namespace("holdfast-load-old", "2025-12-31T23:00:00Z", true), namespace("holdfast-load-new", "2026-01-01T00:00:01Z", true),
+		namespace("holdfast-load-lasting", "", true), namespace("holdfast-load-theirs", past, false), namespace("holdfast-load-odd", "soon", true),
+		namespace("payments", past, true), namespace("my-holdfast-load-x", past, true), namespace(Namespace, past, true), labelled)
 	names, err := Expired(t.Context(), client, now)
-	checkError(t, err, "namespace odd: its annotation holdfast.dev/expires is no time")
+	checkError(t, err, "namespace holdfast-load-odd: its annotation holdfast.dev/expires is no time")
 	removed, err := RemoveExpired(t.Context(), client, now)
-	checkError(t, err, "namespace odd: ")
-	if fmt.Sprint(names, removed) != "[old] [old]" {
+	checkError(t, err, "namespace holdfast-load-odd: ")
+	if fmt.Sprint(names, removed) != "[holdfast-load-old] [holdfast-load-old]" {
 		t.Errorf("found %q, removed %q", names, removed)
 	}
 	left, err := client.CoreV1().Namespaces().List(t.Context(), metav1.ListOptions{})
-	if err != nil || len(left.Items) != 4 {
+	if err != nil || len(left.Items) != 8 {
 		t.Errorf("%v: %d are left", err, len(left.Items))
 	}
 }
+
+// Rule 16, turned off: between the look at a namespace and its deletion, another client has put one of its own in its place. It is deleted if the request does
+// not name the UID, and stays because it does.
+func TestANamespaceOfAnotherOwnerInItsPlaceStays(t *testing.T) {
+	for named, stays := range map[bool]bool{true: true, false: false} {
+		c := clustertest.New("staging", clusters.Spec{})
+		const at = "/api/v1/namespaces"
+		made := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
+			Name: "holdfast-load-x", UID: "ours", Labels: map[string]string{labelPartOf: partOf}, Annotations: Expiring(time.Now().Add(-time.Hour)),
+		}}
+		c.Put(at, made)
+		config := c.Config()
+		config.ContentType = "application/json" // in which the cluster in memory reads preconditions
+		next := config.Transport
+		config.Transport = transport(func(r *http.Request) (*http.Response, error) {
+			if r.Method == http.MethodDelete {
+				c.Forget(at + "/holdfast-load-x")
+				c.Put(at, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "holdfast-load-x", UID: "theirs"}})
+				if !named {
+					r.Body, r.ContentLength = http.NoBody, 0
+				}
+			}
+			return next.RoundTrip(r)
+		})
+		_, err := RemoveExpired(t.Context(), kubernetes.NewForConfigOrDie(config), time.Now())
+		left, there := c.Get(at + "/holdfast-load-x").(*corev1.Namespace)
+		if gone := !there || left.DeletionTimestamp != nil || left.Status.Phase == corev1.NamespaceTerminating; gone == stays || (err != nil) != stays {
+			t.Errorf("named by its UID: %t: gone: %t, %v", named, gone, err)
+		}
+	}
+}
+
+// transport is a transport that is a function.
+type transport func(*http.Request) (*http.Response, error)
+
+func (f transport) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -21,7 +22,14 @@ const (
 	madeKey = "holdfast.dev/made"
 	// ExpiresKey is an annotation of a namespace that holdfast has created: from then on (RFC 3339) a heal deletes it.
 	ExpiresKey = "holdfast.dev/expires"
+	// LoadPrefix begins the names of such namespaces. No namespace can be renamed, so that one of another owner is not taken for one by its labels.
+	LoadPrefix = "holdfast-load-"
 )
+
+// Expiring are the annotations of a namespace that holdfast creates, and that a heal deletes from some time on.
+func Expiring(from time.Time) map[string]string {
+	return map[string]string{madeKey: "true", ExpiresKey: from.UTC().Format(time.RFC3339)}
+}
 
 // Home creates a namespace for holdfast's own objects, unless it exists. One of that name that is not holdfast's is an error: it is not used. Where an
 // administrator has made it, nothing is written, not even in vain: audit logs have refused requests, too.
@@ -127,7 +135,7 @@ func expired(ctx context.Context, client kubernetes.Interface, now time.Time, er
 	}
 	for _, n := range list.Items {
 		text, is := n.Annotations[ExpiresKey]
-		if !is || n.Status.Phase == corev1.NamespaceTerminating {
+		if !is || !removable(&n) || !strings.HasPrefix(n.Name, LoadPrefix) {
 			continue
 		}
 		at, err := time.Parse(time.RFC3339, text)

@@ -10,6 +10,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+
+	"github.com/holdfast-ha/holdfast/clusters/process"
 )
 
 // The Lease and its namespace: `kubectl -n holdfast get lease` shows who uses the cluster.
@@ -53,11 +55,14 @@ func leaseOf(who Holder, was *coordinationv1.Lease, now time.Time) (*coordinatio
 	return l, nil
 }
 
-// holderOf parses the holder from a Lease. A Lease without a valid holder is an error, because its owner is unknown.
+// unknown stands for the holder of a Lease that names none. Whether it lives, only its silence shows.
+var unknown = Holder{Run: "a process that its Lease does not name", Process: process.Process{Host: "an unknown machine"}}
+
+// holderOf parses the holder from a Lease. A Lease without a valid holder is an error, beside the unknown holder.
 func holderOf(l *coordinationv1.Lease) (seen, error) {
 	var s seen
 	if err := json.Unmarshal([]byte(l.Annotations[holderKey]), &s.Holder); err != nil {
-		return s, fmt.Errorf("read who holds the cluster, in the annotation %s of Lease %s/%s: %w", holderKey, Namespace, LeaseName, err)
+		return seen{Holder: unknown}, fmt.Errorf("read who holds the cluster, in the annotation %s of Lease %s/%s: %w", holderKey, Namespace, LeaseName, err)
 	}
 	if l.Spec.RenewTime != nil {
 		s.renewed = l.Spec.RenewTime.Time

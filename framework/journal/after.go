@@ -39,9 +39,11 @@ func (d Difference) String() string {
 
 // Unread lists what the fingerprint does not contain, and why: there, no difference can be seen.
 func (j *Journal) Unread() (all []string) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	for _, s := range j.prints {
+	prints, _, err := j.fingerprints()
+	if err != nil {
+		return []string{err.Error()}
+	}
+	for _, s := range prints {
 		if s.Unread != "" {
 			all = append(all, s.Unread)
 		}
@@ -70,14 +72,15 @@ func (j *Journal) Differences(ctx context.Context) (all []Difference, err error)
 
 // compare compares once.
 func (j *Journal) compare(ctx context.Context) (all []Difference, err error) {
-	j.mu.Lock()
-	prints, entries := slices.Clone(j.prints), slices.Clone(j.entries)
-	j.mu.Unlock()
+	prints, entries, err := j.fingerprints()
+	if err != nil {
+		return nil, err
+	}
 	for _, s := range prints {
 		if s.Unread != "" {
 			continue
 		}
-		now, objects, err := j.take(ctx, s.Of)
+		now, objects, err := j.take(ctx, s.Of, s.Salt)
 		if err != nil {
 			return nil, fmt.Errorf("compare with the fingerprint: %w", err)
 		}
@@ -154,7 +157,7 @@ func (p Planned) String() string {
 	case p.Err != nil:
 		return fmt.Sprintf("%s: it is not known what would be done: %v", p.What, p.Err)
 	case p.Decision.State == Undone:
-		return "would undo: " + p.What + why
+		return "would undo: " + p.What + p.back() + why
 	case p.Decision.State == SeenUndone:
 		return "nothing to undo: " + p.What + why
 	}

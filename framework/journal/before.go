@@ -2,6 +2,8 @@ package journal
 
 import (
 	"context"
+	"crypto/rand"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -18,15 +20,21 @@ import (
 // snapshot is the fingerprint of one object, or, if Of has no name, of all objects of a resource. Unread is why there is none.
 type snapshot struct {
 	Of     Object            `json:"of"`
+	Salt   string            `json:"salt,omitempty"` // of the values that are hidden; see fingerprint.Of
 	Print  fingerprint.Print `json:"print"`
 	Unread string            `json:"unread,omitempty"`
 }
 
-// The collections that a fingerprint contains: every node, and the budgets of each namespace with an object that is changed.
+// The collections that a fingerprint contains: every node, the budgets of each namespace with an object that is changed, and the claims of each
+// namespace with a StatefulSet that is changed: its controller makes and deletes them.
 var allNodes = Object{Version: "v1", Resource: "nodes"}
 
 func budgetsOf(namespace string) Object {
 	return Object{Group: "policy", Version: "v1", Resource: "poddisruptionbudgets", Namespace: namespace}
+}
+
+func claimsOf(namespace string) Object {
+	return Object{Version: "v1", Resource: "persistentvolumeclaims", Namespace: namespace}
 }
 
 // snapshotKey is a key of the ConfigMap's binary data.
@@ -70,11 +78,11 @@ func (j *Journal) getOne(ctx context.Context, o Object) (*unstructured.Unstructu
 }
 
 // take is the fingerprint of an object, or of a collection. An object that is not there has none.
-func (j *Journal) take(ctx context.Context, of Object) (snapshot, []unstructured.Unstructured, error) {
-	s := snapshot{Of: of, Print: fingerprint.Print{}}
+func (j *Journal) take(ctx context.Context, of Object, salt string) (snapshot, []unstructured.Unstructured, error) {
+	s := snapshot{Of: of, Salt: salt, Print: fingerprint.Print{}}
 	objects, err := j.list(ctx, of)
 	for _, o := range objects {
-		s.Print[o.GetName()] = fingerprint.Of(&o)
+		s.Print[o.GetName()] = fingerprint.Of(&o, salt)
 	}
 	return s, objects, err
 }
@@ -123,7 +131,7 @@ func (j *Journal) before(ctx context.Context, of ...Object) (f fresh, err error)
 		if slices.ContainsFunc(slices.Concat(j.prints, f.all), func(s snapshot) bool { return s.Of == o }) {
 			continue
 		}
-		s, _, err := j.take(ctx, o)
+		s, _, err := j.take(ctx, o, rand.Text())
 		if apierrors.IsForbidden(err) {
 			s.Unread = strings.TrimSuffix(o.String(), "/") + ": no permission to read it"
 		} else if err != nil {
@@ -149,17 +157,26 @@ func touched(o Object, a Action) (all []Object) {
 	if o.Namespace != "" {
 		all = append(all, budgetsOf(o.Namespace))
 	}
+	if o.Group == "apps" && o.Resource == "statefulsets" {
+		all = append(all, claimsOf(o.Namespace))
+	}
 	return all
 }
 
-// snapshots are the stored fingerprints, in the order in which they were taken.
-func snapshots(binary map[string][]byte) (all []snapshot, err error) {
-	for _, key := range slices.Sorted(maps.Keys(binary)) {
+// fingerprints are those from before the first change, in the order in which they were taken, and the entries. Those of a journal that was read are
+// unpacked here, and not before: a healer, which does not compare, has no room for them.
+func (j *Journal) fingerprints() (all []snapshot, entries []Entry, err error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for _, key := range slices.Sorted(maps.Keys(j.packed)) {
 		var s snapshot
-		if err := fingerprint.Unpack(binary[key], &s); err != nil {
-			return nil, fmt.Errorf("%s: %w", key, err)
+		if err := errors.Join(fingerprint.Unpack(j.packed[key], &s), s.genuine(j.entries)); err != nil {
+			return nil, nil, fmt.Errorf("read the journal of run %s: its key %s: %w", j.o.Run, key, err)
 		}
 		all = append(all, s)
 	}
-	return all, nil
+	if j.packed != nil {
+		j.prints, j.packed = all, nil
+	}
+	return slices.Clone(j.prints), slices.Clone(j.entries), nil
 }

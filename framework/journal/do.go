@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -16,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/holdfast-ha/holdfast/clusters/process"
 	"github.com/holdfast-ha/holdfast/framework/journal/field"
 )
 
@@ -138,8 +140,23 @@ func (j *Journal) read(ctx context.Context, c Change, e *Entry) (*unstructured.U
 	if read.GetDeletionTimestamp() != nil {
 		return nil, fmt.Errorf("%s is being deleted", e.Object)
 	}
+	if err := j.told(ctx, e.Object, read); err != nil {
+		return nil, err
+	}
 	e.UID = read.GetUID()
 	return read, e.sees(c, read)
+}
+
+// told returns an error for an object of which the API server does not keep who has set which field. A change of it could not be told from that of another
+// client, and would not be undone.
+func (j *Journal) told(ctx context.Context, o Object, read *unstructured.Unstructured) (err error) {
+	if len(read.GetManagedFields()) == 0 && o.Subresource != "" {
+		read, err = j.getOne(ctx, o.whole())
+	}
+	if err == nil && len(read.GetManagedFields()) == 0 {
+		err = fmt.Errorf("%s does not say who has set its fields (it has no metadata.managedFields): it is not changed, because the change could not be undone safely", o)
+	}
+	return err
 }
 
 // sees completes an entry with what the field holds before.
@@ -272,14 +289,16 @@ func (j *Journal) evict(ctx context.Context, e *Entry) error {
 	return err
 }
 
-// command runs a command of the user's, without a shell.
+// command runs a command of the user's, without a shell, and ends what it leaves.
 func command(ctx context.Context, argv []string) error {
 	ctx, cancel := context.WithTimeout(ctx, commandLimit)
 	defer cancel()
-	out, err := exec.CommandContext(ctx, argv[0], argv[1:]...).CombinedOutput()
-	if err != nil {
+	var out bytes.Buffer
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := process.RunGroup(cmd); err != nil {
 		const most = 500
-		return fmt.Errorf("run %q: %w: %s", argv, err, out[max(0, len(out)-most):])
+		return fmt.Errorf("run %q: %w: %s", argv, err, out.Bytes()[max(0, out.Len()-most):])
 	}
 	return nil
 }

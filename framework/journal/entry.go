@@ -108,6 +108,14 @@ func (e Entry) Finished() bool {
 	return e.State == SeenUndone || e.State == Left || e.NoUndo != "" && e.State != Intended
 }
 
+// back says what the undo of a Set does, in other words than those of the journal, which may be forged.
+func (e Entry) back() string {
+	if e.Action != Set {
+		return ""
+	}
+	return fmt.Sprintf(" (%s of %s is to hold %s)", e.Field, e.Object, field.Worded(e.Before))
+}
+
 func (e Entry) String() string { return fmt.Sprintf("change %d: %s", e.Seq, e.What) }
 
 // key is the entry's key in the ConfigMap. Keys sort by age.

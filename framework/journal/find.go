@@ -19,7 +19,7 @@ type Where struct {
 	// Namespace is that of the ConfigMaps. Default: that of the Lease.
 	Namespace string
 	// Commands allows undoing commands; see Options.
-	Commands bool
+	Commands func(run string, argv []string)
 }
 
 // Find reads the journals of a cluster, also those in which nothing is left to undo. One that cannot be read is in the error, and the others
@@ -58,14 +58,11 @@ func load(c corev1.ConfigMap, w Where) (*Journal, error) {
 	if err != nil {
 		return nil, err
 	}
-	prints, err := snapshots(c.BinaryData)
-	if err != nil {
-		return nil, fmt.Errorf("read the journal in ConfigMap %s/%s: %w", c.Namespace, c.Name, err)
-	}
 	j := New(Options{Run: h.Run, Command: h.Command, Client: w.Client, Dynamic: w.Dynamic, Namespace: c.Namespace, Commands: w.Commands})
-	j.loaded, j.begun, j.header, j.entries, j.prints, j.stopped = true, true, h, entries, prints, c.Annotations[StopKey]
+	j.loaded, j.begun, j.header, j.entries, j.packed, j.stopped = true, true, h, entries, c.BinaryData, c.Annotations[StopKey]
 	j.store = store{client: w.Client, namespace: c.Namespace, name: c.Name, manager: managerOf(h.Run), taker: c.Annotations[takenKey]}
 	j.store.saw(&c)
+	j.stored = c.CreationTimestamp.Time
 	return j, nil
 }
 

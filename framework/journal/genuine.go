@@ -8,16 +8,24 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/journal/field"
 )
 
-// settable are the fields that a Set may be about, by group, resource and subresource. A field that ends in "/" stands for all below it.
+// settable are the fields that a Set may be about, by the kind of the object, to the letter: a version such as "v1/namespaces/x" would lead to another
+// kind. A field that ends in "/" stands for all below it.
 //
 // A journal comes from the cluster: whoever may write ConfigMaps in holdfast's namespace decides what stands in it, and an administrator heals with
 // rights that he has not. Without this list he could have, for instance, a ClusterRole changed.
-var settable = map[string][]string{
-	"/nodes/":                 {"/spec/unschedulable", "/metadata/labels/", "/metadata/annotations/holdfast.dev~1run"},
-	"apps/deployments/":       {"/spec/replicas", templateNotes},
-	"apps/statefulsets/":      {"/spec/replicas", templateNotes},
-	"apps/deployments/scale":  {"/spec/replicas"},
-	"apps/statefulsets/scale": {"/spec/replicas"},
+var settable = map[Object][]string{
+	{Version: "v1", Resource: "nodes"}: {"/spec/unschedulable", "/metadata/labels/", "/metadata/annotations/holdfast.dev~1run"},
+
+	{Group: "apps", Version: "v1", Resource: "deployments"}:                        {"/spec/replicas", templateNotes},
+	{Group: "apps", Version: "v1", Resource: "statefulsets"}:                       {"/spec/replicas", templateNotes},
+	{Group: "apps", Version: "v1", Resource: "deployments", Subresource: "scale"}:  {"/spec/replicas"},
+	{Group: "apps", Version: "v1", Resource: "statefulsets", Subresource: "scale"}: {"/spec/replicas"},
+}
+
+// Settable reports whether an object is of a kind of which a journal sets fields.
+func (o Object) Settable() bool {
+	o.Namespace, o.Name = "", ""
+	return len(settable[o]) > 0
 }
 
 var templateNotes = Pointer("spec", "template", "metadata", "annotations", restartedAt)
@@ -29,10 +37,16 @@ func (e Entry) genuine() error {
 		return fmt.Errorf("a journal is never about a Secret: %w", errNoEntry)
 	case !slices.Contains([]Action{Set, Evict, Command}, e.Action):
 		return fmt.Errorf("action %q is unknown: %w", e.Action, errNoEntry)
+	case e.Action == Evict && (e.Object != pod(e.Object.Namespace, e.Object.Name) || e.NoUndo == ""):
+		return fmt.Errorf("only a pod is evicted, and that is not undone: %w", errNoEntry)
+	case e.Action == Command && (first(e.Run) == "" || e.NoUndo == "" && first(e.RunUndo) == ""):
+		return fmt.Errorf("it runs no command, or one that is empty: %w", errNoEntry)
 	case e.Action != Set:
 		return nil
 	}
-	fields := settable[e.Object.Group+"/"+e.Object.Resource+"/"+e.Object.Subresource]
+	kind := e.Object
+	kind.Namespace, kind.Name = "", ""
+	fields := settable[kind]
 	if !slices.ContainsFunc(fields, func(f string) bool { return f == e.Field || strings.HasSuffix(f, "/") && strings.HasPrefix(e.Field, f) }) {
 		return fmt.Errorf("no holdfast changes %s of %s: %w", e.Field, e.Object, errNoEntry)
 	}
@@ -46,4 +60,25 @@ func (e Entry) genuine() error {
 		return fmt.Errorf("its undo is not that of its change: %w", errNoEntry)
 	}
 	return nil
+}
+
+func first(words []string) string {
+	if len(words) == 0 {
+		return ""
+	}
+	return words[0]
+}
+
+// genuine returns an error for a fingerprint that no holdfast takes: whoever heals reads what it is of, and is shown what differs. It is of all nodes, or
+// of what an entry needs.
+func (s snapshot) genuine(entries []Entry) error {
+	for _, e := range entries {
+		if slices.Contains(touched(e.Object, e.Action), s.Of) {
+			return nil
+		}
+	}
+	if s.Of == allNodes {
+		return nil
+	}
+	return fmt.Errorf("the fingerprint of %s belongs to no change: %w", s.Of, errNoEntry)
 }

@@ -74,7 +74,7 @@ func (h Healed) Lines() (lines []string) {
 		switch {
 		case e.State == SeenUndone && e.Why != "": // it was never made
 		case e.State == SeenUndone:
-			lines = append(lines, "undone: "+e.What+who)
+			lines = append(lines, "undone: "+e.What+e.back()+who)
 		case e.State == Left:
 			lines = append(lines, "left as it is: "+e.What+": "+e.Why)
 		case e.Finished():

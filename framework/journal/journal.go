@@ -37,12 +37,9 @@ type Options struct {
 	Hold *hold.Hold
 	// Duration is how long the changes may last. Then the healer undoes them, whatever the run does. Zero: as long as the run lives.
 	Duration time.Duration
-	// Touches are objects that the run is going to change. Their fingerprints are taken when the journal is begun. Those of other objects are
-	// taken before they are first changed.
-	Touches []Object
-	// Commands allows undoing the commands of a journal that another process has begun. They come from the cluster: whoever may write
-	// ConfigMaps there decides what is run.
-	Commands bool
+	// Commands allows undoing the commands of a journal that another process has begun, and is called with each before it is run. They come from the
+	// cluster: whoever may write ConfigMaps there decides what is run. nil: none is run.
+	Commands func(run string, argv []string)
 }
 
 // Journal makes changes and undoes them. Its methods may be called at the same time. The methods of a nil Journal do nothing, but for Do,
@@ -56,7 +53,9 @@ type Journal struct {
 	header  Header
 	entries []Entry
 	prints  []snapshot        // taken before the first change
+	packed  map[string][]byte // those of a journal that was read and are not unpacked yet
 	looked  map[int]time.Time // when an intended change was first seen not to have been made, by its number
+	stored  time.Time         // when the API server has created the ConfigMap of a journal that was read
 	stopped string            // why somebody has asked to stop
 	store   store
 	file    *file
@@ -70,7 +69,7 @@ func New(o Options) *Journal {
 	return &Journal{o: o, looked: map[int]time.Time{}}
 }
 
-// Open begins a journal: the local file, and the ConfigMap with the fingerprint of all nodes and of Options.Touches. It is an error if
+// Open begins a journal: the local file, and the ConfigMap with the fingerprint of all nodes. It is an error if
 // another run has left changes that are not undone.
 func Open(ctx context.Context, o Options) (*Journal, error) {
 	j := New(o)
@@ -96,11 +95,7 @@ func (j *Journal) begin(ctx context.Context) error {
 	}
 	j.header = Header{Format: format, Run: j.o.Run, Command: j.o.Command, Token: j.o.Hold.Token(), Cluster: cluster, Began: time.Now(), Duration: j.o.Duration}
 	j.entries, j.prints = nil, nil
-	all := []Object{allNodes}
-	for _, o := range j.o.Touches {
-		all = append(all, touched(o, Set)...)
-	}
-	f, err := j.before(ctx, all...)
+	f, err := j.before(ctx, allNodes)
 	if err != nil {
 		return fmt.Errorf("begin a journal: %w", err)
 	}

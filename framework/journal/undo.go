@@ -188,7 +188,7 @@ func (j *Journal) decide(e Entry, read *unstructured.Unstructured, lost error) (
 	d.now = now
 	by := field.Owners(read, field.Tokens(e.Field))
 	mine := slices.ContainsFunc(by, func(o field.Owner) bool {
-		return o.Manager == managerOf(j.o.Run) || o.Manager == undoer && j.putBack(e)
+		return o.Manager == managerOf(j.o.Run) || o.Manager == undoer && j.putBack(e) && !o.At.Before(j.stored) // and not by the heal of an earlier journal
 	})
 	switch {
 	case field.Equal(now, before):
@@ -202,10 +202,8 @@ func (j *Journal) decide(e Entry, read *unstructured.Unstructured, lost error) (
 		d.State, d.Why = Left, fmt.Sprintf("%s holds %s now, which is neither what it was nor what this run had set: %s", e.Field, field.InWords(now), changer(by))
 	case len(by) > 0:
 		d.State, d.Why = Left, fmt.Sprintf("%s holds what this run had set, but another client has set it: %s", e.Field, changer(by))
-	case e.State == Intended:
-		d.State, d.Why = Left, fmt.Sprintf("%s holds what this run was about to set, and %s does not say who has set it", e.Field, e.Object)
-	default:
-		d.State = Undone
+	default: // a forged journal would say the same
+		d.State, d.Why = Left, fmt.Sprintf("%s holds what this run was to set, and %s does not say who has set it", e.Field, e.Object)
 	}
 	return d, nil
 }
@@ -288,10 +286,13 @@ func (j *Journal) late(seq int) bool {
 
 // undoCommand runs the command that undoes a command.
 func (j *Journal) undoCommand(ctx context.Context, e Entry) error {
-	if j.loaded && !j.o.Commands {
+	if j.loaded && j.o.Commands == nil {
 		return lasting{fmt.Errorf("it is undone by a command, %q, and commands in a journal are not run without being asked for: look at it, and add --run-commands on a machine that can run it", e.RunUndo)}
 	}
 	j.try(ctx, e.Seq, func(e *Entry) { e.State = Undoing })
+	if j.loaded {
+		j.o.Commands(j.o.Run, e.RunUndo)
+	}
 	if err := command(ctx, e.RunUndo); err != nil {
 		return lasting{err}
 	}

@@ -6,7 +6,9 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -86,6 +88,74 @@ func TestWhatOthersHaveChangedIsLeft(t *testing.T) {
 			})
 		})
 	}
+}
+
+// What does not say who has set its fields is not changed: the undo could not tell the run's value from that of another client.
+func TestWhatDoesNotSayWhoHasSetItIsNotChanged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		const nodes, workloads = "/api/v1/nodes", "/apis/apps/v1/namespaces/shop/deployments"
+		n, d := w.node("wa1").DeepCopy(), w.Get(workloads+"/web").(*appsv1.Deployment).DeepCopy()
+		n.ManagedFields, d.ManagedFields = nil, nil
+		w.Put(nodes, n)
+		w.Put(workloads, d)
+		j := New(w.options("run-1", nil))
+		web := Workload("deployments", "shop", "web")
+		for _, c := range []Change{Cordon("wa1"), Scale(web, 5), Restart(web, time.Now())} {
+			if _, err := j.Do(t.Context(), c); err == nil || !strings.Contains(err.Error(), "does not say who has set its fields") {
+				t.Errorf("%s: %v", c.What, err)
+			}
+		}
+		if w.node("wa1").Spec.Unschedulable || w.replicas() != 3 || len(j.Unfinished()) > 0 {
+			t.Errorf("something was changed: %v", j.Entries())
+		}
+	})
+}
+
+// A StatefulSet is scaled, and its controller makes a claim and deletes another one: both are differences, and the one that is gone is explained by nothing.
+func TestClaimsOfAStatefulSetAreComparedAsWell(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		claims, sets := w.admin.CoreV1().PersistentVolumeClaims("shop"), w.admin.AppsV1().StatefulSets("shop")
+		made := func(name string) {
+			c := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name}}
+			if _, err := claims.Create(t.Context(), c, metav1.CreateOptions{FieldManager: "kube-controller-manager"}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		made("data-db-0")
+		made("data-db-1")
+		set := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "db"}, Spec: appsv1.StatefulSetSpec{
+			Replicas: new(int32(2)), Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "db"}},
+			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": "db"}}},
+		}}
+		if _, err := sets.Create(t.Context(), set, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		j, err := Open(t.Context(), w.options("run-1", nil))
+		if err == nil {
+			_, err = j.Do(t.Context(), Scale(Workload("statefulsets", "shop", "db"), 1))
+		}
+		if err == nil {
+			err = claims.Delete(t.Context(), "data-db-1", metav1.DeleteOptions{})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		made("data-db-2")
+		if err := j.Undo(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		all, err := j.Differences(t.Context())
+		var said []string
+		for _, d := range all {
+			said = append(said, d.String())
+		}
+		if err != nil {
+			t.Error(err)
+		}
+		check(t, "differences", said, "shop/persistentvolumeclaims/data-db-1: was there, and is not there: nothing says who", "shop/persistentvolumeclaims/data-db-2: ")
+	})
 }
 
 func (w *world) node(name string) *corev1.Node { return w.Get("/api/v1/nodes/" + name).(*corev1.Node) }

@@ -63,23 +63,11 @@ func newWorld(t testing.TB) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, m := range w.Machines {
-		w.register(m.Name())
+	if err := w.Register(ctx); err != nil {
+		t.Fatal(err)
 	}
 	w.initial = w.print()
 	return w
-}
-
-// register has a node created by its kubelet, so that it has managed fields, as on a real cluster.
-func (w *world) register(name string) {
-	w.t.Helper()
-	at := "/api/v1/nodes/" + name
-	n := w.Get(at).(*corev1.Node).DeepCopy()
-	w.Forget(at)
-	n.ResourceVersion, n.UID = "", ""
-	if _, err := w.admin.CoreV1().Nodes().Create(w.t.Context(), n, metav1.CreateOptions{FieldManager: "kubelet"}); err != nil {
-		w.t.Fatal(err)
-	}
 }
 
 // print is the fingerprint of everything that lasts: all but pods, and what is in holdfast's own namespace.
@@ -90,7 +78,7 @@ func (w *world) print() map[string]fingerprint.Fields {
 		allNodes, Workload("deployments", "shop", ""), budgetsOf("shop"), {Version: "v1", Resource: "configmaps", Namespace: "shop"},
 		{Version: "v1", Resource: "services", Namespace: "shop"}, {Group: "apps", Version: "v1", Resource: "daemonsets", Namespace: "shop"},
 	} {
-		s, _, err := j.take(context.Background(), of)
+		s, _, err := j.take(context.Background(), of, "salt")
 		if err != nil {
 			w.t.Fatal(err)
 		}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -29,9 +30,13 @@ import (
 )
 
 // staging is a cluster that holdfast did not make.
-func staging() *clustertest.Cluster {
+func staging(t *testing.T) *clustertest.Cluster {
+	t.Helper()
 	c := clustertest.New("staging", clusters.Spec{Zones: []string{"a", "b"}})
 	c.Owners = true
+	if err := c.Register(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	return c
 }
 
@@ -93,11 +98,11 @@ func TestForeignHeal(t *testing.T) {
 	for name, here := range map[string]bool{"on the machine of the run": true, "on another machine": false} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c := staging()
+				c := staging(t)
 				killed(t, c, here, journal.Cordon("wa1"), journal.Label("wb1", "example.com/x", "1"))
 				c.Put("/api/v1/namespaces", &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
 					Name: "holdfast-load-x7", Labels: map[string]string{workloads.LabelPartOf: workloads.PartOf},
-					Annotations: map[string]string{hold.ExpiresKey: time.Now().Add(-time.Minute).Format(time.RFC3339)},
+					Annotations: hold.Expiring(time.Now().Add(-time.Minute)),
 				}})
 				f, out := Foreign{}.on(c)
 				asked := len(c.Asked())
@@ -105,8 +110,8 @@ func TestForeignHeal(t *testing.T) {
 					t.Errorf("dry run: %v, it wrote %q", err, c.Asked()[asked:])
 				}
 				for _, want := range []string{
-					"the cluster is held by run-1 (holdfast test --disturb; process ", "run run-1: would undo: label wb1 with example.com/x=1\n",
-					"run run-1: would undo: cordon wa1\n", "would remove namespace holdfast-load-x7, whose time has passed\n", "would remove namespace holdfast\n",
+					"the cluster is held by run-1 (holdfast test --disturb; process ", "run run-1: would undo: label wb1 with example.com/x=1 (/metadata/labels/example.com~1x of nodes/wb1 is to hold nothing)\n",
+					"run run-1: would undo: cordon wa1 (/spec/unschedulable of nodes/wa1 is to hold nothing)\n", "would remove namespace holdfast-load-x7, whose time has passed\n", "would remove namespace holdfast\n",
 				} {
 					if !strings.Contains(out.String(), want) {
 						t.Errorf("dry run says\n%s\nwant %s", out, want)
@@ -117,7 +122,8 @@ func TestForeignHeal(t *testing.T) {
 					t.Error(err)
 				}
 				want := []string{
-					"released the cluster from run-1", "run run-1: undone: cordon wa1", "run run-1: undone: label wb1 with example.com/x=1",
+					"released the cluster from run-1", "run run-1: undone: cordon wa1 (/spec/unschedulable of nodes/wa1 is to hold nothing)",
+					"run run-1: undone: label wb1 with example.com/x=1 (/metadata/labels/example.com~1x of nodes/wb1 is to hold nothing)",
 					"removed namespace holdfast-load-x7, whose time had passed", "removed namespace holdfast", "healed",
 				}
 				if !here {
@@ -145,7 +151,7 @@ func TestForeignHeal(t *testing.T) {
 // TestForeignHealSaysWhatItLeaves, and whose change it was. It does not overwrite it, and is no error.
 func TestForeignHealSaysWhatItLeaves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := staging()
+		c := staging(t)
 		for _, m := range c.Machines { // as if their kubelets had registered them
 			n := c.Get("/api/v1/nodes/" + m.Name()).(*corev1.Node).DeepCopy()
 			c.Forget("/api/v1/nodes/" + m.Name())
@@ -178,7 +184,7 @@ func TestForeignHealSaysWhatItLeaves(t *testing.T) {
 // TestForeignHealOfADifferenceThatNothingExplains is an error, although everything that was written down is undone.
 func TestForeignHealOfADifferenceThatNothingExplains(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := staging()
+		c := staging(t)
 		killed(t, c, true, journal.Cordon("wa1"))
 		c.EditNode("wb1", func(n *corev1.Node) { n.Spec.Taints = []corev1.Taint{{Key: "x", Effect: corev1.TaintEffectNoSchedule}} })
 		f, out := Foreign{}.on(c)
@@ -193,7 +199,7 @@ func TestForeignHealOfADifferenceThatNothingExplains(t *testing.T) {
 // TestForeignHealRefusesARunThatLives, here and on another machine, and touches nothing.
 func TestForeignHealRefusesARunThatLives(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := staging()
+		c := staging(t)
 		client := kubernetes.NewForConfigOrDie(c.Config())
 		held, err := hold.Take(t.Context(), client, "run-1", "holdfast test", hold.Options{Cluster: "staging"})
 		if err != nil {
@@ -212,7 +218,7 @@ func TestForeignHealRefusesARunThatLives(t *testing.T) {
 // TestForeignHealFromTheLocalCopy: somebody has deleted the namespace holdfast while the run was killed.
 func TestForeignHealFromTheLocalCopy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := staging()
+		c := staging(t)
 		file := killed(t, c, true, journal.Cordon("wa1"))
 		f, out := Foreign{File: file}.on(c)
 		if err := f.Heal(t.Context()); err == nil || !strings.Contains(err.Error(), "the journal of run run-1 is in the cluster, and newer than ") {
@@ -224,7 +230,7 @@ func TestForeignHealFromTheLocalCopy(t *testing.T) {
 		if err := f.Heal(t.Context()); err != nil || c.Get("/api/v1/nodes/wa1").(*corev1.Node).Spec.Unschedulable {
 			t.Errorf("%v\n%s", err, out)
 		}
-		other := staging()
+		other := staging(t)
 		other.Forget("/api/v1/namespaces/kube-system")
 		other.Put("/api/v1/namespaces", &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "kube-system", UID: "another"}})
 		f, _ = Foreign{File: file}.on(other)
@@ -236,7 +242,7 @@ func TestForeignHealFromTheLocalCopy(t *testing.T) {
 
 // TestForeignHealRunsNoCommandsUnasked: they come from the cluster.
 func TestForeignHealRunsNoCommandsUnasked(t *testing.T) {
-	c := staging()
+	c := staging(t)
 	mark := filepath.Join(t.TempDir(), "undone")
 	killed(t, c, true, journal.Cordon("wa1"), journal.RunCommand([]string{"true"}, []string{"touch", mark}))
 	f, out := Foreign{}.on(c)
@@ -257,12 +263,85 @@ func TestForeignHealRunsNoCommandsUnasked(t *testing.T) {
 	if _, err := os.Stat(mark); err != nil {
 		t.Error(err)
 	}
+	if shown := fmt.Sprintf("run run-1: running the command [%q %q]\n", "touch", mark); !strings.Contains(out.String(), shown) {
+		t.Errorf("it does not show the command before it runs it:\n%s", out)
+	}
+}
+
+// A heal sends nothing but what undoes changes of a run and removes objects of holdfast, whatever it is made to try.
+func TestAHealIsLimited(t *testing.T) {
+	home := hold.Namespace
+	for p, may := range map[existing.Permission]bool{
+		{Verb: "patch", Resource: "nodes", Name: "w1"}:                                                                true,
+		{Verb: "patch", Group: "apps", Resource: "deployments", Subresource: "scale", Namespace: "shop", Name: "web"}: true,
+		{Verb: "patch", Group: "apps", Resource: "statefulsets", Namespace: "shop", Name: "db"}:                       true,
+		{Verb: "delete", Resource: "namespaces", Name: "holdfast-load-x"}:                                             true,
+		{Verb: "delete", Resource: "configmaps", Namespace: home, Name: "holdfast-run-1"}:                             true,
+		{Verb: "update", Group: "coordination.k8s.io", Resource: "leases", Namespace: home, Name: "cluster"}:          true,
+
+		{Verb: "delete", Resource: "namespaces", Name: "payments"}:                                                    false,
+		{Verb: "patch", Resource: "namespaces", Name: "holdfast-load-x"}:                                              false,
+		{Verb: "delete", Resource: "nodes", Name: "w1"}:                                                               false,
+		{Verb: "patch", Resource: "nodes", Subresource: "status", Name: "w1"}:                                         false,
+		{Verb: "delete", Group: "apps", Resource: "deployments", Namespace: "shop", Name: "web"}:                      false,
+		{Verb: "patch", Group: "apps", Resource: "daemonsets", Namespace: "shop", Name: "agent"}:                      false,
+		{Verb: "patch", Group: "rbac.authorization.k8s.io", Resource: "clusterroles", Name: "admin"}:                  false,
+		{Verb: "delete", Resource: "configmaps", Namespace: "shop", Name: "settings"}:                                 false,
+		{Verb: "delete", Resource: "secrets", Namespace: home, Name: "pull"}:                                          false,
+		{Verb: "create", Resource: "pods", Subresource: "eviction", Namespace: "shop", Name: "web-1"}:                 false,
+		{Verb: "create", Resource: "pods", Namespace: home}:                                                           false,
+		{Verb: "create", Resource: "serviceaccounts", Subresource: "token", Namespace: home, Name: "holdfast-healer"}: false,
+		{Verb: "create", Group: "rbac.authorization.k8s.io", Resource: "clusterrolebindings"}:                         false,
+	} {
+		if mayHeal(p) != may {
+			t.Errorf("%s: %t", p, !may)
+		}
+	}
+	c := staging(t)
+	c.Put("/api/v1/namespaces", &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "payments"}})
+	f, _ := Foreign{}.on(c)
+	if err := f.connect(false); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.client.CoreV1().Namespaces().Delete(t.Context(), "payments", metav1.DeleteOptions{}); err == nil || c.Get("/api/v1/namespaces/payments") == nil {
+		t.Errorf("its client has deleted a namespace: %v", err)
+	}
+	if _, err := f.client.CoreV1().Secrets("payments").List(t.Context(), metav1.ListOptions{}); err == nil || !strings.Contains(err.Error(), "is not sent") {
+		t.Errorf("its client reads Secrets: %v", err)
+	}
+}
+
+// A Lease that names no holder, because another client has written it, keeps nobody from undoing what a run has left: it counts by its silence.
+func TestForeignHealWithABrokenLease(t *testing.T) {
+	for name, annotation := range map[string]string{"no JSON": "{", "nothing": "", "another form": `["run-1"]`} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := staging(t)
+				killed(t, c, false, journal.Cordon("wa1"))
+				const at = "/apis/coordination.k8s.io/v1/namespaces/holdfast/leases/cluster"
+				lease := c.Get(at).(*coordinationv1.Lease).DeepCopy()
+				lease.Annotations["holdfast.dev/holder"] = annotation
+				c.Put(filepath.Dir(at), lease)
+				f, out := Foreign{}.on(c)
+				if err := f.DryRun(t.Context()); err != nil || !strings.Contains(out.String(), "would undo: cordon wa1") {
+					t.Errorf("dry run: %v\n%s", err, out)
+				}
+				began := time.Now()
+				if err := f.Heal(t.Context()); err != nil || c.Get("/api/v1/nodes/wa1").(*corev1.Node).Spec.Unschedulable {
+					t.Errorf("%v\n%s", err, out)
+				}
+				if took := time.Since(began); took < hold.Silence {
+					t.Errorf("it took the cluster after %s, and its holder may live", took)
+				}
+			})
+		})
+	}
 }
 
 // TestForeignHealRemovesTheHealer and the load workers of a run that is gone, and no object of another owner. An administrator's namespace stays.
 func TestForeignHealRemovesTheHealer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := staging()
+		c := staging(t)
 		c.Put("/api/v1/namespaces", &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "holdfast", Labels: map[string]string{workloads.LabelPartOf: workloads.PartOf}}})
 		killed(t, c, true, journal.Cordon("wa1"))
 		of := func(name, component string) metav1.ObjectMeta {
@@ -297,7 +376,7 @@ func TestForeignHealRemovesTheHealer(t *testing.T) {
 
 // TestForeignNeedsAnAPIServer: what is wrong is said, with what can be done about it.
 func TestForeignNeedsAnAPIServer(t *testing.T) {
-	c := staging()
+	c := staging(t)
 	f, _ := Foreign{}.on(c)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -104,6 +104,16 @@ func (s *Session) totals() (sent, failed uint64) {
 	return sent, failed
 }
 
+// Silent is for how long a load worker has not been reached: whether its requests fail is not known. Zero: there is no load.
+func (s *Session) Silent() (longest time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, l := range s.load {
+		longest = max(longest, l.session.Totals().Silent)
+	}
+	return longest
+}
+
 // Settle waits until every workload has been settled, and every pod that was told to end has ended, for some time, or until the limit has passed. The record then shows which has not
 // recovered.
 func (s *Session) Settle(ctx context.Context, limit time.Duration) error {

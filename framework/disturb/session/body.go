@@ -33,21 +33,22 @@ func (s *Session) disturb(ctx context.Context, rec *recording.Session, step dist
 	if err != nil {
 		return err
 	}
-	return s.play(ctx, i, func() uint64 {
+	i.before = func(ctx context.Context) error { return errors.Join(s.healing(ctx, i.client), i.calm(ctx)) }
+	return s.play(ctx, i, func() (uint64, time.Duration) {
 		_, failed := rec.Requests()
-		return failed
+		return failed, rec.Silent()
 	})
 }
 
 // play injects a step, undoes it before its time if too many requests have failed, and in any case in the end.
-func (s *Session) play(ctx context.Context, i *injection, failed func() uint64) error {
+func (s *Session) play(ctx context.Context, i *injection, harm func() (failed uint64, silent time.Duration)) error {
 	step := i.step
 	boxed, cancel := context.WithCancelCause(ctx)
 	timed, stop := context.WithTimeoutCause(boxed, step.Box.Duration, &BoxError{step.Box.Duration})
 	watched := make(chan struct{})
 	go func() {
 		defer close(watched)
-		cancel(s.trouble(timed, failed))
+		cancel(s.trouble(timed, harm))
 	}()
 	err := i.inject(timed)
 	if cause := context.Cause(timed); err != nil && cause != nil && ctx.Err() == nil {
@@ -92,11 +93,21 @@ func (e *HarmError) Error() string {
 	return fmt.Sprintf("%d requests have failed, and %d may: the fault is undone at once", e.Failed, e.Most)
 }
 
+// SilentError means that the load workers could not be reached: whether requests fail is not known, and the fault was undone before it was complete (rule 14).
+type SilentError struct{ For time.Duration }
+
+func (e *SilentError) Error() string {
+	return fmt.Sprintf("a load worker could not be reached for %s, so that failures of its requests would not be seen: the fault is undone at once", e.For.Round(time.Second))
+}
+
+// silentLimit is how long a load worker may not be reached: longer than an API server that is restarted is away for a call, and shorter than a person waits.
+const silentLimit = 30 * time.Second
+
 // watchEvery is how often it is looked whether requests fail. Workers are asked for their rows every two seconds.
 const watchEvery = 500 * time.Millisecond
 
 // trouble returns why a fault must end before it is complete, or nil when the context ends.
-func (s *Session) trouble(ctx context.Context, failed func() uint64) error {
+func (s *Session) trouble(ctx context.Context, harm func() (failed uint64, silent time.Duration)) error {
 	most := uint64(s.options.Intent.Request.Limits.Failures)
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
@@ -107,8 +118,11 @@ func (s *Session) trouble(ctx context.Context, failed func() uint64) error {
 		case <-s.held.Lost():
 			return s.held.Err()
 		case <-tick.C:
-			if n := failed(); n > most {
-				return &HarmError{n, most}
+			switch failed, silent := harm(); {
+			case failed > most:
+				return &HarmError{failed, most}
+			case silent > silentLimit:
+				return &SilentError{silent}
 			}
 		}
 	}

@@ -31,11 +31,17 @@ type injection struct {
 	journal   *journal.Journal
 	say       func(format string, args ...any)
 	announced []disturb.Object
+	before    func(context.Context) error // says why the next write must not be made; nil: nothing does
 }
 
 // inject makes each write of the step, in order.
 func (i *injection) inject(ctx context.Context) error {
 	for _, t := range i.step.Touches {
+		if i.before != nil {
+			if err := i.before(ctx); err != nil {
+				return fmt.Errorf("%s: nothing more is done: %w", t.Object, err)
+			}
+		}
 		if err := i.announce(ctx, t); err != nil {
 			return err
 		}
@@ -52,6 +58,21 @@ func (i *injection) inject(ctx context.Context) error {
 	i.say("  in force")
 	if i.step.Fault == catalogue.Cordon.Name || i.step.Fault == catalogue.NodeKill.Name {
 		return poll.Pass(ctx, lasting)
+	}
+	return nil
+}
+
+// calm returns an error if a node is not as it should be that the step does not disturb: a drain takes minutes, and the cluster may lose another node
+// meanwhile.
+func (i *injection) calm(ctx context.Context) error {
+	nodes, err := i.client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return fmt.Errorf("look whether all other nodes are Ready: %w", err)
+	}
+	for _, n := range nodes.Items {
+		if why := disturb.Unsteady(&n); why != "" && (i.step.Node == nil || n.UID != i.step.Node.UID) {
+			return fmt.Errorf("node %s: %s", n.Name, why)
+		}
 	}
 	return nil
 }

@@ -6,6 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -44,6 +48,9 @@ func newStage(t *testing.T) *stage {
 	t.Helper()
 	s := &stage{Cluster: clustertest.New("staging", clusters.Spec{Zones: []string{"a", "b"}})}
 	s.Owners = true
+	if err := s.Register(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	admin, labels := kubernetes.NewForConfigOrDie(s.Config()), map[string]string{"app": "web"}
 	for _, n := range []string{"shop", "holdfast", "default"} {
 		s.Put("/api/v1/namespaces", &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: n, Labels: map[string]string{"app.kubernetes.io/part-of": "holdfast"}}})
@@ -108,7 +115,7 @@ func (s *stage) step(fault string) disturb.Step {
 }
 
 // play plays a step, of which so many requests have failed.
-func (s *stage) play(ctx context.Context, t *testing.T, step disturb.Step, failed func() uint64) error {
+func (s *stage) play(ctx context.Context, t *testing.T, step disturb.Step, failed func() (uint64, time.Duration)) error {
 	t.Helper()
 	i, err := s.injection(step)
 	if err != nil {
@@ -131,7 +138,7 @@ func (s *stage) asBefore(t *testing.T) {
 	}
 }
 
-func none() uint64 { return 0 }
+func none() (uint64, time.Duration) { return 0, 0 }
 
 // Rule 20: each object on which something is done has an Event that says so beforehand, and one that says that it is undone. Nothing else is written than
 // what the plan prints.
@@ -185,34 +192,166 @@ func TestNothingIsDoneInSilence(t *testing.T) {
 	})
 }
 
-// Rule 14: when more requests have failed than may, the fault is undone within a second, although it would have lasted for longer.
+// Rule 14: when more requests have failed than may, or when that cannot be known any more, the fault is undone within a second, although it would have
+// lasted for longer.
 func TestStopAtHarm(t *testing.T) {
 	for name, test := range map[string]struct {
-		fails uint64
-		harm  bool
-	}{"as many as may fail": {3, false}, "one more": {4, true}} {
+		fails  uint64
+		silent time.Duration
+		want   error // its type; nil: no harm is seen
+	}{
+		"as many as may fail": {3, 0, nil}, "one more": {4, 0, &HarmError{}}, "a worker was silent for a moment": {0, silentLimit, nil},
+		"a worker cannot be reached": {0, silentLimit + time.Second, &SilentError{}}, "both": {4, time.Hour, &HarmError{}},
+	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newStage(t)
 				began := time.Now()
-				err := s.play(t.Context(), t, s.step(catalogue.Cordon.Name), func() uint64 {
+				err := s.play(t.Context(), t, s.step(catalogue.Cordon.Name), func() (uint64, time.Duration) {
 					if time.Since(began) > 5*time.Second {
-						return test.fails
+						return test.fails, test.silent
 					}
-					return 0
+					return 0, 0
 				})
 				took := time.Since(began)
-				var harm *HarmError
-				if errors.As(err, &harm) != test.harm || (err != nil) != test.harm {
+				if (err != nil) != (test.want != nil) {
 					t.Errorf("%v", err)
 				}
-				if test.harm && took > 7*time.Second || !test.harm && took < lasting {
+				var harm *HarmError
+				var silent *SilentError
+				_, wantsHarm := test.want.(*HarmError)
+				_, wantsSilent := test.want.(*SilentError)
+				if errors.As(err, &harm) != wantsHarm || errors.As(err, &silent) != wantsSilent {
+					t.Errorf("%v, want a %T", err, test.want)
+				}
+				if test.want != nil && took > 7*time.Second || test.want == nil && took < lasting {
 					t.Errorf("undone after %s", took)
 				}
 				s.asBefore(t)
 				_ = s.held.Release(t.Context())
 			})
 		})
+	}
+}
+
+// Rule 14, turned off: without the limit a fault lasts to its end, whatever it does to the requests.
+func TestWithoutTheLimitAFaultGoesOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t)
+		s.options.Intent.Request.Limits.Failures = math.MaxInt
+		began := time.Now()
+		err := s.play(t.Context(), t, s.step(catalogue.Cordon.Name), func() (uint64, time.Duration) { return 1_000_000, 0 })
+		if took := time.Since(began); err != nil || took < lasting {
+			t.Errorf("it ended after %s: %v", took, err)
+		}
+		s.asBefore(t)
+		_ = s.held.Release(t.Context())
+	})
+}
+
+// Rule 20, turned off: what is done without announcing it changes a node, and nothing in the cluster tells who has done it.
+func TestWhatIsNotAnnouncedIsNotTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage(t)
+		step := s.step(catalogue.Cordon.Name)
+		i, err := s.injection(step)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := i.touch(t.Context(), step.Touches[1]); err != nil {
+			t.Fatal(err)
+		}
+		told := s.List("/api/v1/namespaces/default/events")
+		if n := s.Get("/api/v1/nodes/wa1").(*corev1.Node); !n.Spec.Unschedulable || len(told) > 0 {
+			t.Errorf("cordoned: %t, told by %d Events", n.Spec.Unschedulable, len(told))
+		}
+		if err := i.undo(t.Context()); err != nil {
+			t.Error(err)
+		}
+		_ = s.held.Release(t.Context())
+	})
+}
+
+// Between two writes of a step the cluster may lose another node, or the healer: then nothing more is done, and what was done is undone.
+func TestNothingMoreIsDoneOnceTheClusterIsNotSteady(t *testing.T) {
+	notReady := func(s *stage) {
+		n := s.Get("/api/v1/nodes/wb1").(*corev1.Node).DeepCopy()
+		n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionUnknown}}
+		s.Put("/api/v1/nodes", n)
+	}
+	cordoned := func(s *stage) {
+		n := s.Get("/api/v1/nodes/wb1").(*corev1.Node).DeepCopy()
+		n.Spec.Unschedulable = true
+		s.Put("/api/v1/nodes", n)
+	}
+	for name, test := range map[string]struct {
+		becomes func(*stage)
+		want    string
+	}{
+		"another node is lost":     {notReady, "nothing more is done: node wb1: its condition Ready is Unknown"},
+		"another node is cordoned": {cordoned, "nothing more is done: node wb1: it is cordoned already"},
+		"the healer is gone":       {func(s *stage) { s.Forget("/apis/apps/v1/namespaces/holdfast/deployments/healer") }, "look whether the healer is ready"},
+		"the healer is not ready": {func(s *stage) {
+			d := s.Get("/apis/apps/v1/namespaces/holdfast/deployments/healer").(*appsv1.Deployment).DeepCopy()
+			d.Status.ReadyReplicas = 0
+			s.Put("/apis/apps/v1/namespaces/holdfast/deployments", d)
+		}, "no pod of the healer is ready any more"},
+		"nothing happens": {func(*stage) {}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newStage(t)
+				s.Put("/apis/apps/v1/namespaces/holdfast/deployments", &appsv1.Deployment{
+					ObjectMeta: metav1.ObjectMeta{Namespace: "holdfast", Name: "healer"}, Status: appsv1.DeploymentStatus{Replicas: 2, ReadyReplicas: 2},
+					Spec: appsv1.DeploymentSpec{Replicas: new(int32(2)), Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "healer"}}},
+				})
+				s.Frozen = true
+				step := s.step(catalogue.Drain.Name)
+				step.Node = &step.Touches[1].Object
+				i, err := s.injection(step)
+				if err != nil {
+					t.Fatal(err)
+				}
+				writes := 0
+				i.before = func(ctx context.Context) error {
+					if writes++; writes == 3 {
+						test.becomes(s)
+					}
+					return errors.Join(s.healing(ctx, i.client), i.calm(ctx))
+				}
+				err = i.inject(t.Context())
+				if test.want == "" { // the pod is not ended by a cluster that stands still
+					err = nil
+				}
+				if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
+					t.Errorf("%v, want %q", err, test.want)
+				}
+				evicted := slices.ContainsFunc(s.wrote, func(w string) bool { return strings.HasSuffix(w, "/eviction") })
+				if evicted != (test.want == "") {
+					t.Errorf("it wrote %q", s.wrote)
+				}
+				_ = s.held.Release(t.Context())
+			})
+		})
+	}
+}
+
+// Rule 22: the name of a node comes from the API server, which may lie. The shell finds it in a variable, and runs no part of it.
+func TestANodesNameIsNotRun(t *testing.T) {
+	for _, name := range []string{"w1", "w1; touch PWNED", "$(touch PWNED)", "x\ntouch PWNED", "'; touch PWNED; '", "-i"} {
+		dir := t.TempDir()
+		argv := withNode(name, `printf %s "$NODE" > name`)
+		cmd := exec.CommandContext(t.Context(), argv[0], argv[1:]...)
+		cmd.Dir = dir
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("%q: %v: %s", name, err, out)
+		}
+		if got, err := os.ReadFile(filepath.Join(dir, "name")); err != nil || string(got) != name {
+			t.Errorf("the command was told %q of node %q, %v", got, name, err)
+		}
+		if _, err := os.Stat(filepath.Join(dir, "PWNED")); err == nil {
+			t.Errorf("node %q was run", name)
+		}
 	}
 }
 

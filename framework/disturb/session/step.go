@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/holdfast-ha/holdfast/clusters/existing"
 	"github.com/holdfast-ha/holdfast/framework/apptest"
 	"github.com/holdfast-ha/holdfast/framework/disturb"
 	"github.com/holdfast-ha/holdfast/framework/disturb/catalogue"
@@ -104,7 +107,11 @@ func (s *Session) heal(ctx context.Context, step disturb.Step) (remove func(cont
 	}
 	home := s.options.Intent.Request.Home
 	s.options.Say("  installing the healer, which undoes everything if this process cannot")
-	h := workloads.Healer{Run: s.identity.ID, Account: roles.Healer, Avoid: avoided(step)}
+	may, err := healer.Needing(s.undoing(step))
+	if err != nil {
+		return nil, err
+	}
+	h := workloads.Healer{Run: s.identity.ID, Account: roles.Healer, Avoid: avoided(step), May: may}
 	if err := healer.Install(ctx, client, h, workloads.Place{Namespace: home, Image: s.options.Image}); err != nil {
 		return nil, err
 	}
@@ -112,6 +119,26 @@ func (s *Session) heal(ctx context.Context, step disturb.Step) (remove func(cont
 		_, err := healer.Remove(ctx, client, home, s.identity.ID)
 		return err
 	}, nil
+}
+
+// undoing are the permissions that a healer needs to undo a step.
+func (s *Session) undoing(step disturb.Step) (all []existing.Permission) {
+	faults, _ := catalogue.Named([]string{step.Fault}) // of a plan, whose faults are known
+	for _, right := range catalogue.Healing(faults) {
+		for _, namespace := range s.options.Intent.Request.Places(right.Where) {
+			all = append(all, right.In(namespace))
+		}
+	}
+	return all
+}
+
+// healing returns an error unless a healer would undo what is begun now.
+func (s *Session) healing(ctx context.Context, client kubernetes.Interface) error {
+	ready, _, err := healer.Ready(ctx, client, s.options.Intent.Request.Home)
+	if err == nil && ready == 0 {
+		err = errors.New("no pod of the healer is ready any more, and nothing would undo it if this process died: see why with 'kubectl -n holdfast logs deployment/healer'")
+	}
+	return err
 }
 
 // avoided are the nodes that a step disturbs.

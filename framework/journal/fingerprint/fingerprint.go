@@ -6,6 +6,8 @@
 package fingerprint
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -33,9 +35,11 @@ var ofControllers = []string{
 // ours begins the keys of holdfast's own annotations. Of a node's annotations, only these are kept: kubelets and CSI drivers write the others.
 const ours = "holdfast.dev/"
 
-// Of is the fingerprint of one object. An empty map or list counts as absent: API servers drop most of them.
-func Of(o *unstructured.Unstructured) Fields {
+// Of is the fingerprint of one object. An empty map or list counts as absent: API servers drop most of them. Texts that may be secret, which are those of
+// annotations and of pod templates, are replaced by their hashes with the salt: whether they differ can still be seen.
+func Of(o *unstructured.Unstructured, salt string) Fields {
 	f := Fields{}
+	defer f.hide(salt)
 	for key, value := range o.Object {
 		switch key {
 		case "status", "metadata", "apiVersion", "kind":
@@ -50,6 +54,17 @@ func Of(o *unstructured.Unstructured) Fields {
 		f.taints(o)
 	}
 	return f
+}
+
+// hide replaces the texts that may be secret.
+func (f Fields) hide(salt string) {
+	for at, value := range f {
+		secret := strings.HasPrefix(at, "/metadata/annotations/") && !strings.HasPrefix(at, "/metadata/annotations/"+escaped(ours)) || strings.HasPrefix(at, "/spec/template/")
+		if secret && strings.HasPrefix(value, `"`) {
+			sum := sha256.Sum256([]byte(salt + at + value))
+			f[at] = strconv.Quote("hidden:" + hex.EncodeToString(sum[:8]))
+		}
+	}
 }
 
 func isNode(o *unstructured.Unstructured) bool {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -62,13 +63,38 @@ func TestOf(t *testing.T) {
 			"/spec/podCIDRs/0": `"10.0.0.0/24"`, "/spec/taints/node.kubernetes.io~1unschedulable:NoSchedule": `""`, "/spec/taints/a:NoExecute": `"b"`,
 		},
 		aDeployment: {
-			UID: `"u2"`, "/metadata/annotations/team": `"shop"`, "/spec/replicas": "3", "/spec/template/spec/containers/0/name": `"a"`,
-			"/spec/template/spec/containers/0/image": `"a:1"`, "/spec/template/spec/containers/1/name": `"b"`,
+			UID: `"u2"`, "/metadata/annotations/team": hidden, "/spec/replicas": "3", "/spec/template/spec/containers/0/name": hidden,
+			"/spec/template/spec/containers/0/image": hidden, "/spec/template/spec/containers/1/name": hidden,
 		},
 	} {
-		if diff := cmp.Diff(want, Of(object(t, text))); diff != "" {
+		got := Of(object(t, text), "salt")
+		for at, value := range got {
+			if strings.HasPrefix(value, `"hidden:`) {
+				got[at] = hidden
+			}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
 			t.Error(diff)
 		}
+	}
+}
+
+// hidden stands for a text of which only the hash is kept.
+const hidden = `"hidden"`
+
+// Hashes of the same text are the same in one field under one salt, and otherwise are not: nobody can look them up, or see which fields have one password.
+func TestHiddenTexts(t *testing.T) {
+	of := func(text, salt, at string) string {
+		return Of(object(t, text), salt)["/spec/template/spec/containers/"+at]
+	}
+	other := strings.Replace(aDeployment, "a:1", "a:2", 1)
+	is := of(aDeployment, "s", "0/image")
+	if is != of(aDeployment, "s", "0/image") || is == of(other, "s", "0/image") || is == of(aDeployment, "t", "0/image") {
+		t.Errorf("%s, %s, %s", is, of(other, "s", "0/image"), of(aDeployment, "t", "0/image"))
+	}
+	same := strings.Replace(aDeployment, "a:1", "a", 1)
+	if of(same, "s", "0/image") == of(same, "s", "0/name") {
+		t.Error("two fields show that they have the same text")
 	}
 }
 

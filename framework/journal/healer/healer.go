@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/holdfast-ha/holdfast/clusters/existing"
 	"github.com/holdfast-ha/holdfast/framework/hold"
 	"github.com/holdfast-ha/holdfast/framework/journal"
 )
@@ -31,7 +32,9 @@ type Options struct {
 	Dynamic dynamic.Interface
 	// Namespace is that of the journals.
 	Namespace string
-	// Looked is called after each look at the cluster, with its error.
+	// May are the permissions without which it could not undo what the run does.
+	May []existing.Permission
+	// Looked is called after each look at the cluster, with its error, or with the permissions that are missing.
 	Looked func(error)
 }
 
@@ -40,6 +43,8 @@ type healer struct {
 	Options
 	watch *hold.Watch
 	since map[string]time.Time // when a journal was first seen, by its run
+	asked time.Time            // when it was last asked for May
+	lacks error                // what was missing of it
 }
 
 // Run looks at the journals until ctx ends, and heals when it is time to. Of several replicas the one that takes the Lease heals; if it ends
@@ -57,7 +62,7 @@ func Run(ctx context.Context, o Options) error {
 			slog.Warn("look at the journals", "error", err)
 		}
 		if o.Looked != nil {
-			o.Looked(err)
+			o.Looked(errors.Join(err, h.permitted(ctx)))
 		}
 		select {
 		case <-ctx.Done():
@@ -65,6 +70,28 @@ func Run(ctx context.Context, o Options) error {
 		case <-tick.C:
 		}
 	}
+}
+
+// askEvery is how often the API server is asked what the healer may do, because Roles may be taken away during a run. askLimit is how long that may take, in
+// which no journal is looked at.
+const (
+	askEvery = 10 * time.Second
+	askLimit = 5 * time.Second
+)
+
+// permitted returns an error while the healer lacks a permission. Whoever disturbs a cluster begins with nothing that it could not undo.
+func (h *healer) permitted(ctx context.Context) error {
+	if !h.asked.IsZero() && time.Since(h.asked) < askEvery {
+		return h.lacks
+	}
+	ctx, cancel := context.WithTimeout(ctx, askLimit)
+	defer cancel()
+	missing, err := existing.Missing(ctx, h.Client, h.May...)
+	if h.asked, h.lacks = time.Now(), err; len(missing) > 0 {
+		h.lacks = fmt.Errorf("this healer must not %s, and could not undo everything: apply what 'holdfast rbac' prints for the faults of this run", missing[0])
+		slog.Warn("ask for permissions", "error", h.lacks)
+	}
+	return h.lacks
 }
 
 // look looks once, and heals what is due.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"path"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -11,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
@@ -55,15 +57,8 @@ func newPlace(t *testing.T) *place {
 	c := clustertest.New("demo", clusters.Spec{Zones: []string{"a", "b"}})
 	c.Owners = true
 	p := &place{Cluster: c, t: t}
-	for _, m := range c.Machines { // registered by their kubelets, so that they have managed fields
-		client, _ := p.clients(nil)
-		at := "/api/v1/nodes/" + m.Name()
-		n := c.Get(at).(*corev1.Node).DeepCopy()
-		c.Forget(at)
-		n.ResourceVersion, n.UID = "", ""
-		if _, err := client.CoreV1().Nodes().Create(t.Context(), n, createdBy("kubelet")); err != nil {
-			t.Fatal(err)
-		}
+	if err := c.Register(t.Context()); err != nil {
+		t.Fatal(err)
 	}
 	return p
 }
@@ -330,4 +325,34 @@ func mustLook(t *testing.T, client kubernetes.Interface) hold.Sight {
 		t.Fatal(err)
 	}
 	return s
+}
+
+// A Lease that another client has broken does not keep the healer from undoing what the run has left: its silence counts as that of any other.
+func TestABrokenLeaseIsASilentOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPlace(t)
+		held, _ := p.run(nil, 0)
+		held.Drop()
+		const at = "/apis/coordination.k8s.io/v1/namespaces/holdfast/leases/cluster"
+		lease := p.Get(at).(*coordinationv1.Lease).DeepCopy()
+		lease.Annotations["holdfast.dev/holder"] = "{"
+		p.Put(path.Dir(at), lease)
+		defer p.healer("a", nil)()
+		p.between("with a broken Lease", p.opens(5*time.Minute), hold.Silence, hold.Silence+10*time.Second)
+	})
+}
+
+// A fingerprint that unpacks to more memory than a healer has costs it nothing: it does not compare.
+func TestAHealerUnpacksNoFingerprint(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPlace(t)
+		held, _ := p.run(nil, 0)
+		held.Drop()
+		const maps = "/api/v1/namespaces/holdfast/configmaps"
+		c := p.Get(maps + "/holdfast-run-1").(*corev1.ConfigMap).DeepCopy()
+		c.BinaryData["before-000001"] = []byte("no fingerprint") // it would be an error
+		p.Put(maps, c)
+		defer p.healer("a", nil)()
+		p.between("with what cannot be unpacked", p.opens(5*time.Minute), hold.Silence, hold.Silence+10*time.Second)
+	})
 }

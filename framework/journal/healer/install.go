@@ -61,14 +61,27 @@ func create(ctx context.Context, client kubernetes.Interface, o workloads.Object
 }
 
 func awaitReady(ctx context.Context, client kubernetes.Interface, namespace string) error {
-	return poll.Until(ctx, "both pods of the healer to be ready", readyLimit, func(ctx context.Context) (bool, string, error) {
-		d, err := client.AppsV1().Deployments(namespace).Get(ctx, workloads.HealerName, metav1.GetOptions{})
-		if err != nil {
-			return false, "", err
-		}
-		return d.Status.ReadyReplicas == *d.Spec.Replicas && d.Status.ObservedGeneration >= d.Generation,
-			fmt.Sprintf("%d of %d ready", d.Status.ReadyReplicas, *d.Spec.Replicas), nil
+	err := poll.Until(ctx, "both pods of the healer to be ready", readyLimit, func(ctx context.Context) (bool, string, error) {
+		ready, of, err := Ready(ctx, client, namespace)
+		return err == nil && ready == of, fmt.Sprintf("%d of %d ready", ready, of), err
 	})
+	if err != nil {
+		err = fmt.Errorf("%w; a healer is ready only with the rights that 'holdfast rbac' prints for these faults, and 'kubectl -n %s logs deployment/%s' says which it lacks",
+			err, namespace, workloads.HealerName)
+	}
+	return err
+}
+
+// Ready is how many pods of the healer are ready, and how many there should be.
+func Ready(ctx context.Context, client kubernetes.Interface, namespace string) (ready, of int32, err error) {
+	d, err := client.AppsV1().Deployments(namespace).Get(ctx, workloads.HealerName, metav1.GetOptions{})
+	if err != nil {
+		return 0, 0, fmt.Errorf("look whether the healer is ready: %w", err)
+	}
+	if d.Status.ObservedGeneration >= d.Generation {
+		ready = d.Status.ReadyReplicas
+	}
+	return ready, *d.Spec.Replicas, nil
 }
 
 // Remove removes the healer of a run, or with an empty name that of any run. Only what carries the labels of a healer is removed. It is no error if

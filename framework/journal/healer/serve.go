@@ -2,6 +2,7 @@ package healer
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -16,6 +17,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"github.com/holdfast-ha/holdfast/clusters/existing"
 	"github.com/holdfast-ha/holdfast/framework/hold"
 )
 
@@ -24,7 +26,7 @@ const Command = "healer"
 
 // The paths that a healer serves.
 const (
-	// HealthPath answers 200 if the healer has looked at the journals within the last StaleAfter.
+	// HealthPath answers 200 if the healer has looked at the journals within the last StaleAfter, and may undo what they say.
 	HealthPath = "/healthz"
 	// StopPath, asked with POST, undoes everything at once. The body is the reason. Whoever can reach the pod may ask: all that comes of it is that
 	// the cluster is as it was.
@@ -37,12 +39,43 @@ const StaleAfter = 15 * time.Second
 // mostReason bounds the reason of a stop, in bytes.
 const mostReason = 500
 
+// mayFlag is the flag of a healer for each permission that it needs.
+const mayFlag = "may"
+
+// Needing are the arguments of a healer that needs some permissions.
+func Needing(permissions []existing.Permission) (args []string, err error) {
+	for _, p := range permissions {
+		text, err := json.Marshal(p)
+		if err != nil {
+			return nil, err
+		}
+		args = append(args, "--"+mayFlag+"="+string(text))
+	}
+	return args, nil
+}
+
+// permissions is the inverse of Needing, without the names of the flags.
+func permissions(texts ...string) ([]existing.Permission, error) {
+	all := make([]existing.Permission, len(texts))
+	for i, text := range texts {
+		if err := json.Unmarshal([]byte(text), &all[i]); err != nil {
+			return nil, fmt.Errorf("--%s %s: %w", mayFlag, text, err)
+		}
+	}
+	return all, nil
+}
+
 // Serve runs a healer in a pod, until ctx ends.
 func Serve(ctx context.Context, args []string) error {
 	flags := pflag.NewFlagSet(Command, pflag.ContinueOnError)
 	listen := flags.String("listen", ":8080", "address of the health check, and of requests to stop")
 	namespace := flags.String("namespace", hold.Namespace, "namespace of the journals")
+	may := flags.StringArray(mayFlag, nil, "a permission that the healer needs, as JSON; can be repeated")
 	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	needs, err := permissions(*may...)
+	if err != nil {
 		return err
 	}
 	config, err := rest.InClusterConfig()
@@ -62,7 +95,7 @@ func Serve(ctx context.Context, args []string) error {
 	if err != nil {
 		return fmt.Errorf("read the pod's name: %w", err)
 	}
-	o := Options{Name: name, Client: client, Dynamic: untyped, Namespace: *namespace}
+	o := Options{Name: name, Client: client, Dynamic: untyped, Namespace: *namespace, May: needs}
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", *listen)
 	if err != nil {
 		return err
@@ -74,7 +107,7 @@ func Serve(ctx context.Context, args []string) error {
 func serve(ctx context.Context, o Options, listener net.Listener) error {
 	h := &front{options: o}
 	o.Looked = h.looked
-	server := &http.Server{Handler: h.handler(), ReadHeaderTimeout: 5 * time.Second}
+	server := &http.Server{Handler: h.handler(), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: time.Minute}
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(listener) }()
 	ctx, cancel := context.WithCancel(ctx)

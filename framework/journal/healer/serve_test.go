@@ -8,18 +8,16 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
 
+	"github.com/holdfast-ha/holdfast/clusters/existing"
 	"github.com/holdfast-ha/holdfast/framework/hold"
 	"github.com/holdfast-ha/holdfast/framework/journal"
 	"github.com/holdfast-ha/holdfast/framework/poll"
 )
-
-func createdBy(manager string) metav1.CreateOptions {
-	return metav1.CreateOptions{FieldManager: manager}
-}
 
 // TestServe: ready only once the journals were read, not while they cannot be, and a stop is stored before it is answered.
 func TestServe(t *testing.T) {
@@ -84,5 +82,55 @@ func TestNotReady(t *testing.T) {
 		if answer.Code != test.want {
 			t.Errorf("last look %s: %d, want %d", test.last, answer.Code, test.want)
 		}
+	}
+}
+
+// TestNotReadyWithoutRights: a healer that could not undo what the run does is not ready, although it reads the journals; with the rights it is, and it is
+// not any more when they are taken away.
+func TestNotReadyWithoutRights(t *testing.T) {
+	for _, lacks := range []existing.Permission{
+		{Verb: "patch", Resource: "nodes"}, {Verb: "patch", Group: "apps", Resource: "deployments", Subresource: "scale", Namespace: "shop"},
+		{Verb: "get", Resource: "nodes"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			p := newPlace(t)
+			may := false
+			p.May = func(a authorizationv1.ResourceAttributes) bool {
+				asked := existing.Permission{Verb: a.Verb, Group: a.Group, Resource: a.Resource, Subresource: a.Subresource, Namespace: a.Namespace}
+				return may || asked != lacks
+			}
+			client, untyped := p.clients(nil)
+			args, err := Needing([]existing.Permission{{Verb: "get", Resource: "configmaps", Namespace: "holdfast"}, lacks})
+			if err != nil {
+				t.Fatal(err)
+			}
+			needs, err := permissions(args[0][len("--may="):], args[1][len("--may="):])
+			if err != nil {
+				t.Fatal(err)
+			}
+			f := &front{}
+			ctx, cancel := context.WithCancel(t.Context())
+			over := make(chan error, 1)
+			go func() {
+				over <- Run(ctx, Options{Name: "a", Client: client, Dynamic: untyped, Namespace: hold.Namespace, May: needs, Looked: f.looked})
+			}()
+			for _, want := range []struct {
+				may  bool
+				code int
+				says string
+			}{{false, 503, "must not " + lacks.String()}, {true, 200, "ready"}, {false, 503, "must not " + lacks.String()}} {
+				may = want.may
+				time.Sleep(StaleAfter + askEvery + Every)
+				answer := httptest.NewRecorder()
+				f.handler().ServeHTTP(answer, httptest.NewRequestWithContext(ctx, http.MethodGet, HealthPath, nil))
+				if answer.Code != want.code || !strings.Contains(answer.Body.String(), want.says) {
+					t.Errorf("without %s: %t: %d, %s", lacks, !want.may, answer.Code, answer.Body)
+				}
+			}
+			cancel()
+			if err := <-over; err != nil {
+				t.Error(err)
+			}
+		})
 	}
 }

@@ -21,6 +21,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/holdfast-ha/holdfast/clusters/existing"
+	"github.com/holdfast-ha/holdfast/framework/hold"
 	"github.com/holdfast-ha/holdfast/framework/interrupt"
 	"github.com/holdfast-ha/holdfast/framework/load"
 	"github.com/holdfast-ha/holdfast/framework/load/collect"
@@ -46,10 +47,6 @@ type Options struct {
 }
 
 const (
-	// prefix begins the generated names of the namespaces.
-	prefix = "holdfast-load-"
-	// ExpiresAnnotation is until when a namespace of holdfast may be needed, as in RFC 3339.
-	ExpiresAnnotation = "holdfast.dev/expires"
 	// slack is how much longer workers last than the load, to be collected.
 	slack = 15 * time.Minute
 	// readyLimit is how long the image may take to be pulled, and the workers to be ready.
@@ -134,8 +131,8 @@ func (m *maker) atHome(ctx context.Context, plan load.Plan) ([]collect.Worker, *
 // makeNamespace makes a namespace with a name that nothing else has.
 func (m *maker) makeNamespace(ctx context.Context) (err error) {
 	n := workloads.Namespace("")
-	n.GenerateName = prefix
-	n.Annotations = map[string]string{ExpiresAnnotation: time.Now().Add(m.options.For + slack).UTC().Format(time.RFC3339)}
+	n.GenerateName = hold.LoadPrefix
+	n.Annotations = hold.Expiring(time.Now().Add(m.options.For + slack))
 	m.namespace, err = m.client.CoreV1().Namespaces().Create(ctx, n, metav1.CreateOptions{})
 	if err != nil {
 		return fmt.Errorf("make a namespace for the load workers: %w", err)
@@ -145,7 +142,10 @@ func (m *maker) makeNamespace(ctx context.Context) (err error) {
 
 // work creates the Job, and waits until its workers are ready and reach what they send requests to.
 func (m *maker) work(ctx context.Context, plan load.Plan) ([]collect.Worker, *http.Client, error) {
-	w := workloads.Load{Workers: m.options.Workers, Anywhere: true, NotOn: m.options.Avoid, Deadline: m.options.For + slack}
+	token := collect.NewToken()
+	w := workloads.Load{
+		Workers: m.options.Workers, Anywhere: true, NotOn: m.options.Avoid, Deadline: m.options.For + slack, TokenSum: collect.TokenSum(token),
+	}
 	objects, err := w.Objects(workloads.Place{Namespace: m.namespace.Name, Image: m.options.Image, Pull: corev1.PullIfNotPresent})
 	if err != nil {
 		return nil, nil, err
@@ -159,7 +159,7 @@ func (m *maker) work(ctx context.Context, plan load.Plan) ([]collect.Worker, *ht
 			return nil, nil, fmt.Errorf("make the load workers: %w", err)
 		}
 	}
-	pods := workers.Pods{Client: m.client, Config: m.config, Namespace: m.namespace.Name}
+	pods := workers.Pods{Client: m.client, Config: m.config, Namespace: m.namespace.Name, Token: token}
 	all, err := pods.Ready(ctx, m.options.Workers, readyLimit)
 	if err != nil {
 		return nil, nil, err

@@ -28,9 +28,11 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters/existing"
 	"github.com/holdfast-ha/holdfast/framework/apptest"
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/hold"
 	"github.com/holdfast-ha/holdfast/framework/load/collect"
 	"github.com/holdfast-ha/holdfast/framework/recording"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
+	"github.com/holdfast-ha/holdfast/workloads"
 )
 
 // cluster is a cluster of others in memory, whose pods are all the same real load worker.
@@ -38,6 +40,8 @@ type cluster struct {
 	*clustertest.Cluster
 	mu    sync.Mutex
 	wrote []string
+	job   string          // the body of the last Job
+	sums  map[string]bool // of the tokens with which workers were called
 }
 
 func newCluster(t *testing.T) *cluster {
@@ -51,15 +55,36 @@ func newCluster(t *testing.T) *cluster {
 	if _, err := client.CoreV1().Namespaces().Create(t.Context(), shop, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	c.PodURL = work(t)
-	c.Sent = func(method, path, _ string) {
+	c.PodURL, c.sums = c.front(t, work(t)), map[string]bool{}
+	c.Sent = func(method, path, body string) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		if method != http.MethodGet && !strings.Contains(path, "selfsubject") {
 			c.wrote = append(c.wrote, method+" "+path)
 		}
+		if strings.HasSuffix(path, "/jobs") {
+			c.job = body
+		}
 	}
 	return c
+}
+
+// front passes calls on to a worker, and notes their tokens.
+func (c *cluster) front(t *testing.T, worker string) string {
+	t.Helper()
+	to, err := url.Parse(worker)
+	if err != nil {
+		t.Fatal(err)
+	}
+	on := httputil.NewSingleHostReverseProxy(to)
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c.mu.Lock()
+		c.sums[collect.TokenSum(r.Header.Get("X-Holdfast-Token"))] = true
+		c.mu.Unlock()
+		on.ServeHTTP(w, r)
+	}))
+	t.Cleanup(s.Close)
+	return s.URL
 }
 
 func work(t *testing.T) string {
@@ -98,7 +123,7 @@ func TestTheWorkersAreAllThatIsWritten(t *testing.T) {
 	body := func(ctx context.Context, s *recording.Session) error {
 		list, err := s.Client().CoreV1().Namespaces().List(ctx, metav1.ListOptions{})
 		for i := range list.Items {
-			if strings.HasPrefix(list.Items[i].Name, prefix) {
+			if strings.HasPrefix(list.Items[i].Name, hold.LoadPrefix) {
 				made = &list.Items[i]
 			}
 		}
@@ -108,7 +133,7 @@ func TestTheWorkersAreAllThatIsWritten(t *testing.T) {
 	if _, err := recording.Record(t.Context(), o, body); err != nil {
 		t.Fatal(err)
 	}
-	if made == nil || made.Annotations[ExpiresAnnotation] == "" || made.Labels["pod-security.kubernetes.io/enforce"] != "restricted" {
+	if made == nil || made.Annotations[hold.ExpiresKey] == "" || made.Labels["pod-security.kubernetes.io/enforce"] != "restricted" {
 		t.Fatalf("namespace %+v", made)
 	}
 	c.mu.Lock()
@@ -121,6 +146,11 @@ func TestTheWorkersAreAllThatIsWritten(t *testing.T) {
 	}
 	if at := "/api/v1/namespaces/" + made.Name; !slices.Contains(c.wrote, "DELETE "+at) || c.Get(at) != nil {
 		t.Errorf("%s is left; sent: %v", at, c.wrote)
+	}
+	for sum := range c.sums { // the workers are told it, and take no other orders
+		if len(c.sums) != 1 || sum == collect.TokenSum("") || !strings.Contains(c.job, workloads.EnvTokenSum) || !strings.Contains(c.job, sum) {
+			t.Errorf("called with %d tokens, one of the sum %s; the Job: %s", len(c.sums), sum, c.job)
+		}
 	}
 	run, err := history.Open(filepath.Join(o.Run.Dir, "record", "shop"))
 	if err != nil || run.Incomplete != "" {
@@ -215,7 +245,7 @@ func TestWhatWasBegunIsRemoved(t *testing.T) {
 			t.Errorf("namespace %s is left", name)
 		}
 	}
-	if !slices.ContainsFunc(c.wrote, func(w string) bool { return strings.HasPrefix(w, "DELETE /api/v1/namespaces/"+prefix) }) {
+	if !slices.ContainsFunc(c.wrote, func(w string) bool { return strings.HasPrefix(w, "DELETE /api/v1/namespaces/"+hold.LoadPrefix) }) {
 		t.Errorf("nothing was removed: %v", c.wrote)
 	}
 }
