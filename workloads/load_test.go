@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -109,6 +110,37 @@ func TestLoadThatCannotBe(t *testing.T) {
 	} {
 		if _, err := l.Objects(place); err == nil || !strings.Contains(fmt.Sprint(err), want) {
 			t.Errorf("%+v: %v, want %q", l, err, want)
+		}
+	}
+}
+
+// Rule 21, turned off: without the nodes to avoid, a load worker and a healer may be on the node that is drained, and the drain takes away what watches it.
+func TestWithoutAvoidingANodeItsWorkersGoWithIt(t *testing.T) {
+	drained := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "w1", Labels: map[string]string{Host: "w1"}}}
+	other := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "w2", Labels: map[string]string{Host: "w2"}}}
+	for avoided, avoid := range map[bool][]string{true: {"w1"}, false: nil} {
+		for what, made := range map[string]interface{ Objects(Place) ([]Object, error) }{
+			"load worker": Load{Anywhere: true, NotOn: avoid}, "healer": Healer{Run: "r", Account: "healer", Avoid: avoid},
+		} {
+			objects, err := made.Objects(Place{Namespace: "holdfast", Image: "i"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var spec corev1.PodSpec
+			for _, o := range objects {
+				switch o := o.(type) {
+				case *batchv1.Job:
+					spec = o.Spec.Template.Spec
+				case *appsv1.Deployment:
+					spec = o.Spec.Template.Spec
+				}
+			}
+			for node, may := range map[*corev1.Node]bool{drained: !avoided, other: true} {
+				fits, err := nodeaffinity.GetRequiredNodeAffinity(&corev1.Pod{Spec: spec}).Match(node)
+				if err != nil || fits != may {
+					t.Errorf("the node avoided: %t: a %s may be on %s: %t, %v", avoided, what, node.Name, fits, err)
+				}
+			}
 		}
 	}
 }

@@ -16,7 +16,8 @@ import (
 
 // Identity says which cluster this is, and who asks.
 type Identity struct {
-	// UID is that of namespace kube-system, which no two clusters share, and which a cluster keeps. Empty: the user must not read it.
+	// UID is that of namespace kube-system, which a cluster keeps. Two clusters share it only if one was restored from a snapshot of the other's etcd.
+	// Empty: the user must not read it.
 	UID string
 	// Kubernetes is the version of the API server.
 	Kubernetes string

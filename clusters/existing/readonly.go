@@ -82,7 +82,7 @@ func cutBase(request *http.Request, base string) (path string, ok bool) {
 }
 
 // inside are the subresources that lead into a pod or past the API server.
-var inside = []string{"exec", "attach", "portforward", "proxy"}
+var inside = []string{"exec", "attach", "portforward", "proxy", "console", "vnc", "usbredir", "vsock"} // the last four lead into virtual machines of KubeVirt
 
 // target is what a request is about.
 type target struct {

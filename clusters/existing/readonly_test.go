@@ -24,77 +24,79 @@ func TestReadOnlySends(t *testing.T) {
 		"GET /version": true, "GET /readyz": true, "GET /openapi/v3/apis/apps/v1": true,
 		"GET /api": true, "GET /api/v1": true, "GET /apis": true, "GET /apis/apps/v1": true,
 		"GET /api/v1/nodes": true, "GET /api/v1/nodes/n/status": true, "GET /api/v1/namespaces": true, "GET /api/v1/namespaces/secrets": true,
-		"GET /api/v1/namespaces/secrets/pods?watch=true":                           true, // a namespace of that name
-		"GET " + ns + "pods/exec":                                                  true, // a pod of that name
-		"GET " + ns + "pods/web-0/log":                                             true,
-		"GET " + ns + "configmaps/secrets":                                         true,
-		"GET /apis/argoproj.io/v1alpha1/applications":                              true,
-		"POST /apis/authorization.k8s.io/v1/selfsubjectaccessreviews":              true,
-		"POST /apis/authorization.k8s.io/v1/selfsubjectrulesreviews":               true,
-		"POST /apis/authentication.k8s.io/v1/selfsubjectreviews":                   true,
-		"POST " + ns + "pods?dryRun=All":                                           true,
-		"POST " + ns + "pods/web-0/eviction?dryRun=All":                            true,
-		"PATCH /apis/apps/v1/namespaces/shop/deployments/web?dryRun=All":           true,
-		"PATCH /apis/apps/v1/namespaces/shop/deployments/web/scale?dryRun=All&x=1": true,
-		"PUT /apis/policy/v1/namespaces/shop/poddisruptionbudgets/web?dryRun=All":  true,
-		"POST " + ns + "pods":                                                      false,
-		"PATCH " + ns + "pods/web-0":                                               false,
-		"PUT " + ns + "pods/web-0":                                                 false,
-		"DELETE " + ns + "pods/web-0":                                              false,
-		"DELETE " + ns + "pods":                                                    false,
-		"HEAD " + ns + "pods":                                                      false,
-		"OPTIONS " + ns + "pods":                                                   false,
-		"CONNECT " + ns + "pods":                                                   false,
-		"DELETE " + ns + "pods/web-0?dryRun=All":                                   false, // a body with options would win
-		"DELETE " + ns + "pods?dryRun=All":                                         false,
-		"POST " + ns + "pods?dryRun=None":                                          false,
-		"POST " + ns + "pods?dryRun=":                                              false,
-		"POST " + ns + "pods?dryrun=All":                                           false,
-		"POST " + ns + "pods?dryRun=all":                                           false,
-		"POST " + ns + "pods?dryRun=All&dryRun=None":                               false,
-		"POST " + ns + "pods?dryRun=None&dryRun=All":                               false,
-		"POST " + ns + "pods?x=dryRun%3DAll":                                       false,
-		"POST " + ns + "pods/dryRun=All":                                           false,
-		"GET " + ns + "pods/web-0/exec?command=rm":                                 false, // a GET of exec runs a command
-		"GET " + ns + "pods/web-0/attach":                                          false,
-		"GET " + ns + "pods/web-0/portforward":                                     false,
-		"GET " + ns + "pods/web-0/proxy/delete-everything":                         false,
-		"GET " + ns + "services/web/proxy/":                                        false,
-		"GET /api/v1/nodes/n/proxy/run/shop/web-0/web":                             false,
-		"GET /api/v1/nodes/n/log":                                                  false,
-		"GET /api/v1/proxy/nodes/n":                                                false,
-		"GET /api/v1/watch/namespaces/shop/secrets":                                false,
-		"POST " + ns + "pods/web-0/exec?dryRun=All":                                false,
-		"POST " + ns + "serviceaccounts/default/token?dryRun=All":                  false,
-		"POST " + ns + "pods/web-0/binding?dryRun=All":                             false,
-		"PATCH " + ns + "pods/web-0/ephemeralcontainers?dryRun=All":                false,
-		"POST /apis/metrics.example.com/v1/namespaces/shop/things?dryRun=All":      false, // an extension may ignore dryRun
-		"POST /apis/authorization.k8s.io/v1/subjectaccessreviews":                  false,
-		"POST /apis/example.com/v1/selfsubjectreviews":                             false,
-		"POST /apis/authorization.k8s.io/v1/selfsubjectaccessreviews/x/run":        false,
-		"GET " + ns + "secrets":                                                    false,
-		"GET " + ns + "secrets/token":                                              false,
-		"GET " + ns + "secrets?watch=true":                                         false,
-		"GET /api/v1/secrets":                                                      false,
-		"GET /apis/example.com/v1/namespaces/shop/secrets":                         false,
-		"GET " + ns + "sec%72ets":                                                  false, // the same word, for the API server
-		"GET /api/v1/namespaces/shop%2Fsecrets":                                    false,
-		"GET /api/v1/namespaces//secrets":                                          false,
-		"GET /api/v1/namespaces/shop/pods/../secrets":                              false,
-		"POST " + ns + "secrets?dryRun=All":                                        false,
-		"GET /logs/kube-apiserver.log":                                             false,
-		"GET /debug/pprof/heap":                                                    false,
-		"GET /metrics":                                                             false,
-		"GET /":                                                                    false,
-		"POST /apis/apps/v1/namespaces/shop/deployments/web/rollback?dryRun=All":   false,
-		"POST /version":                                                            false,
-		"DELETE /apis/authorization.k8s.io/v1/selfsubjectaccessreviews":            false,
-		"PATCH /api/v1/nodes/n?dryRun=All&fieldManager=x":                          true,
-		"PATCH /api/v1/nodes/n":                                                    false,
-		"POST /apis/apiextensions.k8s.io/v1/customresourcedefinitions?dryRun=All":  false,
-		"POST /apis/certificates.k8s.io/v1/certificatesigningrequests?dryRun=All":  false,
-		"POST /api/v1/namespaces/shop/pods/web-0/eviction":                         false,
-		"PUT /api/v1/namespaces/shop/finalize?dryRun=All":                          false,
+		"GET /api/v1/namespaces/secrets/pods?watch=true":                                           true, // a namespace of that name
+		"GET " + ns + "pods/exec":                                                                  true, // a pod of that name
+		"GET " + ns + "pods/web-0/log":                                                             true,
+		"GET " + ns + "configmaps/secrets":                                                         true,
+		"GET /apis/argoproj.io/v1alpha1/applications":                                              true,
+		"POST /apis/authorization.k8s.io/v1/selfsubjectaccessreviews":                              true,
+		"POST /apis/authorization.k8s.io/v1/selfsubjectrulesreviews":                               true,
+		"POST /apis/authentication.k8s.io/v1/selfsubjectreviews":                                   true,
+		"POST " + ns + "pods?dryRun=All":                                                           true,
+		"POST " + ns + "pods/web-0/eviction?dryRun=All":                                            true,
+		"PATCH /apis/apps/v1/namespaces/shop/deployments/web?dryRun=All":                           true,
+		"PATCH /apis/apps/v1/namespaces/shop/deployments/web/scale?dryRun=All&x=1":                 true,
+		"PUT /apis/policy/v1/namespaces/shop/poddisruptionbudgets/web?dryRun=All":                  true,
+		"POST " + ns + "pods":                                                                      false,
+		"PATCH " + ns + "pods/web-0":                                                               false,
+		"PUT " + ns + "pods/web-0":                                                                 false,
+		"DELETE " + ns + "pods/web-0":                                                              false,
+		"DELETE " + ns + "pods":                                                                    false,
+		"HEAD " + ns + "pods":                                                                      false,
+		"OPTIONS " + ns + "pods":                                                                   false,
+		"CONNECT " + ns + "pods":                                                                   false,
+		"DELETE " + ns + "pods/web-0?dryRun=All":                                                   false, // a body with options would win
+		"DELETE " + ns + "pods?dryRun=All":                                                         false,
+		"POST " + ns + "pods?dryRun=None":                                                          false,
+		"POST " + ns + "pods?dryRun=":                                                              false,
+		"POST " + ns + "pods?dryrun=All":                                                           false,
+		"POST " + ns + "pods?dryRun=all":                                                           false,
+		"POST " + ns + "pods?dryRun=All&dryRun=None":                                               false,
+		"POST " + ns + "pods?dryRun=None&dryRun=All":                                               false,
+		"POST " + ns + "pods?x=dryRun%3DAll":                                                       false,
+		"POST " + ns + "pods/dryRun=All":                                                           false,
+		"GET " + ns + "pods/web-0/exec?command=rm":                                                 false, // a GET of exec runs a command
+		"GET " + ns + "pods/web-0/attach":                                                          false,
+		"GET /apis/subresources.kubevirt.io/v1/namespaces/shop/virtualmachineinstances/vm/console": false,
+		"GET /apis/subresources.kubevirt.io/v1/namespaces/shop/virtualmachineinstances/vm/vnc":     false,
+		"GET " + ns + "pods/web-0/portforward":                                                     false,
+		"GET " + ns + "pods/web-0/proxy/delete-everything":                                         false,
+		"GET " + ns + "services/web/proxy/":                                                        false,
+		"GET /api/v1/nodes/n/proxy/run/shop/web-0/web":                                             false,
+		"GET /api/v1/nodes/n/log":                                                                  false,
+		"GET /api/v1/proxy/nodes/n":                                                                false,
+		"GET /api/v1/watch/namespaces/shop/secrets":                                                false,
+		"POST " + ns + "pods/web-0/exec?dryRun=All":                                                false,
+		"POST " + ns + "serviceaccounts/default/token?dryRun=All":                                  false,
+		"POST " + ns + "pods/web-0/binding?dryRun=All":                                             false,
+		"PATCH " + ns + "pods/web-0/ephemeralcontainers?dryRun=All":                                false,
+		"POST /apis/metrics.example.com/v1/namespaces/shop/things?dryRun=All":                      false, // an extension may ignore dryRun
+		"POST /apis/authorization.k8s.io/v1/subjectaccessreviews":                                  false,
+		"POST /apis/example.com/v1/selfsubjectreviews":                                             false,
+		"POST /apis/authorization.k8s.io/v1/selfsubjectaccessreviews/x/run":                        false,
+		"GET " + ns + "secrets":                                                                    false,
+		"GET " + ns + "secrets/token":                                                              false,
+		"GET " + ns + "secrets?watch=true":                                                         false,
+		"GET /api/v1/secrets":                                                                      false,
+		"GET /apis/example.com/v1/namespaces/shop/secrets":                                         false,
+		"GET " + ns + "sec%72ets":                                                                  false, // the same word, for the API server
+		"GET /api/v1/namespaces/shop%2Fsecrets":                                                    false,
+		"GET /api/v1/namespaces//secrets":                                                          false,
+		"GET /api/v1/namespaces/shop/pods/../secrets":                                              false,
+		"POST " + ns + "secrets?dryRun=All":                                                        false,
+		"GET /logs/kube-apiserver.log":                                                             false,
+		"GET /debug/pprof/heap":                                                                    false,
+		"GET /metrics":                                                                             false,
+		"GET /":                                                                                    false,
+		"POST /apis/apps/v1/namespaces/shop/deployments/web/rollback?dryRun=All":                   false,
+		"POST /version":                                                                            false,
+		"DELETE /apis/authorization.k8s.io/v1/selfsubjectaccessreviews":                            false,
+		"PATCH /api/v1/nodes/n?dryRun=All&fieldManager=x":                                          true,
+		"PATCH /api/v1/nodes/n":                                                                    false,
+		"POST /apis/apiextensions.k8s.io/v1/customresourcedefinitions?dryRun=All":                  false,
+		"POST /apis/certificates.k8s.io/v1/certificatesigningrequests?dryRun=All":                  false,
+		"POST /api/v1/namespaces/shop/pods/web-0/eviction":                                         false,
+		"PUT /api/v1/namespaces/shop/finalize?dryRun=All":                                          false,
 	} {
 		if got := passes(t, reader{}, request); got != sent {
 			t.Errorf("%s: sent %t, want %t", request, got, sent)
@@ -205,4 +207,44 @@ func execIn(t *testing.T, config *rest.Config, server string) error {
 		_ = response.Body.Close()
 	}
 	return err
+}
+
+// Rule 4, turned off: the same requests of a client that is not held to reading arrive, and a cluster that is only read would be changed, or would tell a Secret.
+func TestWithoutReadOnlyEverythingArrives(t *testing.T) {
+	for request, harm := range map[string]string{
+		"DELETE /api/v1/namespaces/shop/pods/web-0":                       "a pod is deleted",
+		"PATCH /apis/apps/v1/namespaces/shop/deployments/web":             "a Deployment is changed",
+		"POST /api/v1/namespaces/shop/pods/web-0/eviction":                "a pod is evicted",
+		"GET /api/v1/namespaces/shop/pods/web-0/exec?command=rm":          "a command is run",
+		"GET /api/v1/namespaces/shop/secrets/db":                          "a Secret is told",
+		"POST /api/v1/namespaces/shop/serviceaccounts/web/token":          "a token is made",
+		"DELETE /api/v1/namespaces/shop/pods?dryRun=All":                  "all pods are deleted",
+		"PUT /api/v1/namespaces/kube-system/configmaps/coredns?dryRun=No": "a ConfigMap is changed",
+	} {
+		arrived := 0
+		server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { arrived++ }))
+		for readOnly, want := range map[bool]int{true: 0, false: 1} {
+			config := &rest.Config{Host: server.URL}
+			if readOnly {
+				config = ReadOnly(config)
+			}
+			client, err := rest.HTTPClientFor(config)
+			if err != nil {
+				t.Fatal(err)
+			}
+			method, path, _ := strings.Cut(request, " ")
+			r, err := http.NewRequestWithContext(t.Context(), method, server.URL+path, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			arrived = 0
+			if answer, err := client.Do(r); err == nil {
+				_ = answer.Body.Close()
+			}
+			if arrived != want {
+				t.Errorf("read only: %t: %s arrives %d times (%s)", readOnly, request, arrived, harm)
+			}
+		}
+		server.Close()
+	}
 }

@@ -21,6 +21,7 @@ type Disturb struct {
 	Failures      *int           `yaml:"failures"`      // how many requests may fail during a fault, which is then undone at once; default: 50
 	Window        *Window        `yaml:"window"`        // when it may be done; default: at any time
 	Neighbours    []string       `yaml:"neighbours"`    // namespaces whose pods may be evicted from a node that is drained
+	ScaleVolumes  []string       `yaml:"scaleVolumes"`  // StatefulSets that may be scaled although they have volumeClaimTemplates: the volumes of one replica more stay
 	TrustRegistry bool           `yaml:"trustRegistry"` // images can be pulled again, so they need not be on another node
 	Before        string         `yaml:"before"`        // a command of the shell that runs on this machine before the first fault; if it fails, nothing is done
 	After         string         `yaml:"after"`         // a command of the shell that runs on this machine after the last fault was undone
@@ -64,7 +65,7 @@ func (f File) Disturbance() (r disturb.Request, err error) {
 
 // limits are the limits of the file. A number that would allow nothing is an error, and not the default.
 func (d Disturb) limits() (l disturb.Limits, err error) {
-	l.Neighbours, l.TrustRegistry = d.Neighbours, d.TrustRegistry
+	l.Neighbours, l.ScaleVolumes, l.TrustRegistry = d.Neighbours, d.ScaleVolumes, d.TrustRegistry
 	var errs []error
 	if d.Pods != nil {
 		if l.Pods = *d.Pods; l.Pods < 1 {

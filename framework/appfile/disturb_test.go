@@ -25,6 +25,7 @@ disturb:
   failures: 20
   window: {days: [Mon, Tue], from: "09:00", to: "16:30", zone: Europe/Berlin}
   neighbours: [mail]
+  scaleVolumes: [db]
   trustRegistry: true
   before: ./tell.sh
   after: ./tell.sh --over
@@ -50,7 +51,7 @@ func TestDisturbance(t *testing.T) {
 	want := disturb.Request{
 		UID: "1f0c", Hook: disturb.Hook{Command: "halt $NODE", Undo: "start $NODE"},
 		Limits: disturb.Limits{
-			Pods: 2, Failures: 20, Duration: 3 * time.Minute, Neighbours: []string{"mail"}, TrustRegistry: true,
+			Pods: 2, Failures: 20, Duration: 3 * time.Minute, Neighbours: []string{"mail"}, ScaleVolumes: []string{"db"}, TrustRegistry: true,
 			Window: &disturb.Window{Days: []string{"Mon", "Tue"}, From: "09:00", To: "16:30", Zone: "Europe/Berlin"},
 		},
 	}

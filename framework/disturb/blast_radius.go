@@ -1,6 +1,7 @@
 package disturb
 
 import (
+	"net/url"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -21,7 +22,7 @@ func checkBlastRadius(s *sight) {
 	if s.step.target.Namespace == s.Home {
 		s.refuse(s.step.target.Object, "test a workload of your own", "its namespace is holdfast's own")
 	}
-	if n := s.step.node; n != nil && controlPlane(n, s.Pods) {
+	if n := s.step.node; n != nil && controlPlane(n, s.Pods, s.Cluster.Server) {
 		s.refuse(nodeObject(n), "", "it is a node of the control plane")
 	}
 	for _, p := range s.step.victims {
@@ -76,10 +77,23 @@ func (s *sight) atOnce(e ending) (away, allowed int) {
 	return away, allowed
 }
 
-// controlPlane reports whether a node is one of the control plane: by its labels and taints, or by what runs on it.
-func controlPlane(n *corev1.Node, pods []corev1.Pod) bool {
-	for _, role := range []string{"control-plane", "master", "etcd"} {
-		key := "node-role.kubernetes.io/" + role
+// ofControlPlane are labels and taints of nodes of the control plane: Kubernetes' own, and those of RKE1, MicroK8s and k0s.
+var ofControlPlane = []string{
+	"node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master", "node-role.kubernetes.io/etcd", "node-role.kubernetes.io/controlplane",
+	"node.kubernetes.io/microk8s-controlplane", "node.k0sproject.io/control-plane",
+}
+
+// controlPlane reports whether a node is one of the control plane: by its labels and taints, by what runs on it, or because the API server that is asked has
+// its address.
+func controlPlane(n *corev1.Node, pods []corev1.Pod, server string) bool {
+	if u, err := url.Parse(server); err == nil && u.Hostname() != "" {
+		for _, a := range n.Status.Addresses {
+			if a.Address == u.Hostname() {
+				return true
+			}
+		}
+	}
+	for _, key := range ofControlPlane {
 		if _, has := n.Labels[key]; has {
 			return true
 		}

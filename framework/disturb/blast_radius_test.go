@@ -58,6 +58,29 @@ func TestBlastRadius(t *testing.T) {
 				w.Nodes[i].Labels["node-role.kubernetes.io/control-plane"] = ""
 			}
 		}, reason: "it is a node of the control plane"},
+		"a control plane of RKE1": {faults: "drain cordon", change: func(w *world) {
+			for i := range w.Nodes {
+				w.Nodes[i].Labels["node-role.kubernetes.io/controlplane"] = "true"
+			}
+		}, reason: "it is a node of the control plane"},
+		"a control plane of MicroK8s": {faults: "drain cordon", change: func(w *world) {
+			for i := range w.Nodes {
+				w.Nodes[i].Labels["node.kubernetes.io/microk8s-controlplane"] = "microk8s-controlplane"
+			}
+		}, reason: "it is a node of the control plane"},
+		"a control plane by the address of the API server": {faults: "drain cordon", change: func(w *world) {
+			w.Cluster.Server = "https://10.0.0.9:6443"
+			for i := range w.Nodes {
+				w.Nodes[i].Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeHostName, Address: w.Nodes[i].Name}, {Type: corev1.NodeInternalIP, Address: "10.0.0.9"}}
+			}
+		}, reason: "it is a node of the control plane"},
+		"a pod of another namespace that claims to be one": {faults: "delete-pod", change: func(w *world) {
+			unbudgeted(w)
+			only(w)
+			forged := w.Pods[0].DeepCopy()
+			forged.Namespace, forged.Name, forged.UID = "mallory", "a-0", "forged"
+			w.Pods = append(w.Pods, *forged)
+		}, reason: "it has 1 ready, and 1 would be away at a time: none would be left"},
 		"a control plane by what runs on it": {faults: "drain cordon", change: func(w *world) {
 			for _, n := range []string{"w1", "w2", "w3"} {
 				p := pod("kube-system", "kube-apiserver-"+n, n, w.web().Spec.Template, nil)

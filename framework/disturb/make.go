@@ -106,7 +106,7 @@ func (v *view) best(r *Request, w *Workload, f catalogue.Fault) Step {
 
 // candidates are a fault in a workload, for each pod or node that it could be done to. There is at least one.
 func (v *view) candidates(r *Request, w *Workload, f catalogue.Fault) (all []Step) {
-	base := Step{Fault: f.Name, Does: f.Does, Workload: w.Object, Box: metav1.Duration{Duration: r.Limits.Duration}, fault: f, target: w}
+	base := Step{Fault: f.Name, Does: f.Does, Workload: w.Object, Box: metav1.Duration{Duration: r.Limits.Duration}, fault: f, target: w, Notes: w.lasts(f)}
 	switch {
 	case f.OnNode:
 		all = v.onNodes(base)

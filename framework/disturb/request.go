@@ -48,6 +48,8 @@ type Limits struct {
 	Duration   time.Duration // of each fault, after which it is undone
 	Window     *Window       // in which it may be done; nil: at any time
 	Neighbours []string      // namespaces whose pods may be evicted with a node
+	// ScaleVolumes are the StatefulSets that may be scaled although each of their replicas has volumes of its own.
+	ScaleVolumes []string
 	// TrustRegistry says that images can be pulled again, so that a victim's image need not be on another node.
 	TrustRegistry bool
 }

@@ -40,7 +40,7 @@ var Rules = []Rule{
 	steadyFirst,
 	{Number: 14, ID: "stop-at-harm", Promise: "when more than 50 requests have failed, or more than the file allows, the fault is undone at once, and nothing else is begun; if this process is gone, " +
 		"the healer undoes it after 30 seconds, and the load ends after a minute", Beyond: true, Where: "framework/disturb/session"},
-	{Number: 15, ID: "leave-as-found", Promise: "the former value is recorded, and a change is undone only where the field still holds ours", Beyond: true, Where: "framework/journal"},
+	leaveAsFound,
 	{Number: 16, ID: "own-things", Promise: "what is not holdfast's own is never created into, and what is deleted is deleted by its UID", Beyond: true, Where: "framework/hold"},
 	ownedFields,
 	oneAtATime,

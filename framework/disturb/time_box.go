@@ -9,6 +9,10 @@ import (
 	_ "time/tzdata" // holdfast is one static file, and its machine may have no time zones
 )
 
+// undoing is how long the undo of a fault may take, beside its box. Before each fault the window is asked again, so that what comes between two of them
+// does not lead out of it.
+const undoing = 2 * time.Minute
+
 // maxAhead is how far the clock of this machine may be off: deadlines and Leases are compared across machines.
 const maxAhead = 10 * time.Second
 
@@ -38,8 +42,9 @@ func checkTimeBox(s *sight) {
 		s.refuse(s.cluster(), "correct disturb.window in the file", "%s", err)
 		return
 	}
-	if !w.Has(s.Taken, sum) {
-		s.refuse(s.cluster(), "run it in that window", "it may last until %s, and the window is %s", s.Taken.Add(sum).UTC().Format("Mon 15:04 MST"), w)
+	until := sum + undoing // at its end, the last fault is undone
+	if !w.Has(s.Taken, until) {
+		s.refuse(s.cluster(), "run it in that window", "it may last until %s, and the window is %s", s.Taken.Add(until).UTC().Format("Mon 15:04 MST"), w)
 	}
 }
 

@@ -46,6 +46,28 @@ func TestTwoKeys(t *testing.T) {
 				w.Nodes[i].Labels[KeyLabel] = "no"
 			}
 		}, reason: `its label holdfast.dev/disturb is "no"`},
+		"the owner of the namespace allows other faults": {faults: "scale rollout", change: func(w *world) {
+			w.Namespaces[0].Annotations = map[string]string{FaultsKey: "rollout, delete-pod"}
+		}, reason: `its namespace's annotation holdfast.dev/disturb-faults is "rollout, delete-pod", and does not name scale`},
+		"the owner of the workload allows other faults than that of the namespace": {faults: "scale", change: func(w *world) {
+			w.web().Annotations = map[string]string{FaultsKey: ""}
+		}, reason: `its own annotation holdfast.dev/disturb-faults is "", and does not name scale`},
+		"a key of its own for all faults, in a namespace that allows few": {faults: "scale", change: func(w *world) {
+			w.Namespaces[0].Annotations = map[string]string{FaultsKey: "rollout"}
+			w.web().Labels = map[string]string{KeyLabel: Allowed}
+		}},
+		"a key that names the fault, with others": {faults: "scale", change: func(w *world) {
+			w.Namespaces[0].Annotations = map[string]string{FaultsKey: "rollout,scale"}
+		}},
+		"the owner of a neighbour allows no drain": {faults: "drain", change: func(w *world) {
+			w.neighbour("w1", "w2", "w3")
+			w.Namespaces[1].Annotations = map[string]string{FaultsKey: "delete-pod"}
+		}, reason: "does not name drain", object: "Deployment mail/smtp"},
+		"the owners of all nodes allow no drain": {faults: "drain", change: func(w *world) {
+			for i := range w.Nodes {
+				w.Nodes[i].Annotations = map[string]string{FaultsKey: "cordon"}
+			}
+		}, reason: "does not name drain"},
 		"one node's owner denies: another is taken": {faults: "drain cordon", change: func(w *world) { w.Nodes[1].Labels[KeyLabel] = "no" }},
 	})
 }

@@ -72,7 +72,10 @@ func (v *view) ownerOf(p corev1.Pod) *Workload {
 	if of, is := v.deployment[uid]; is {
 		uid = of
 	}
-	return v.byUID[uid]
+	if w := v.byUID[uid]; w != nil && w.Namespace == p.Namespace { // whoever may create pods elsewhere may name any controller
+		return w
+	}
+	return nil
 }
 
 // on are the pods on a node that a drain would evict: those that have not ended, are not going already, and belong neither to a DaemonSet

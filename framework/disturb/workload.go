@@ -21,7 +21,10 @@ type Workload struct {
 	replicas int
 	template corev1.PodTemplateSpec
 	claims   []corev1.PersistentVolumeClaim // templates of a StatefulSet
-	pods     []corev1.Pod                   // that have not ended
+	// first is the ordinal of a StatefulSet's first pod, and volumesGo says that the claim of a replica is deleted with it.
+	first     int
+	volumesGo bool
+	pods      []corev1.Pod // that have not ended
 	// unsettled is why it is not as its controller wants it; empty: it is.
 	unsettled string
 	// away is how many pods a rolling update may take at a time, and stuck why a change of the template replaces no pod.
@@ -90,6 +93,12 @@ func ofStatefulSet(s appsv1.StatefulSet) *Workload {
 	w := &Workload{
 		Object: Object{Kind: KindStatefulSet, Namespace: s.Namespace, Name: s.Name, UID: s.UID},
 		meta:   s.ObjectMeta, replicas: wanted(s.Spec.Replicas), template: s.Spec.Template, claims: s.Spec.VolumeClaimTemplates, away: 1,
+	}
+	if o := s.Spec.Ordinals; o != nil {
+		w.first = int(o.Start)
+	}
+	if p := s.Spec.PersistentVolumeClaimRetentionPolicy; p != nil {
+		w.volumesGo = p.WhenScaled == appsv1.DeletePersistentVolumeClaimRetentionPolicyType
 	}
 	t := s.Status
 	w.unsettled = unsettled(t.ObservedGeneration, s.Generation, w.replicas, int(t.Replicas), int(t.UpdatedReplicas), int(t.AvailableReplicas))

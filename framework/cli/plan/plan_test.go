@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -193,6 +194,25 @@ func TestWhatIsRefusedIsUnknown(t *testing.T) {
 	}
 	if writes, _ := arrived.writes(); len(writes) > 0 {
 		t.Errorf("it wrote %q", writes)
+	}
+}
+
+// Rule 23, turned off: what the rules would have refused and do not, is said to go, with the exit code of success.
+func TestWithoutRefusalsThePlanIsHeld(t *testing.T) {
+	_, config, _ := staging(t, true)
+	args := []string{"--kubeconfig", config, "--context", "staging", "-n", "shop", "--url", "http://web/", "--faults", "rollout"}
+	was := slices.Clone(disturb.Rules)
+	defer copy(disturb.Rules, was)
+	for i := range disturb.Rules {
+		disturb.Rules[i] = disturb.Rule{Number: was[i].Number, ID: was[i].ID}
+	}
+	out, code, err := execute(t, Command(), args...)
+	if code != exit.Held || !strings.Contains(out, "All of it could be done. Nothing has been written.") {
+		t.Errorf("exit code %d, %v\n%s", code, err, out)
+	}
+	copy(disturb.Rules, was)
+	if out, code, err = execute(t, Command(), args...); code != exit.Unknown {
+		t.Errorf("with the rules: exit code %d, %v\n%s", code, err, out)
 	}
 }
 

@@ -3,6 +3,7 @@ package show_test
 import (
 	"bytes"
 	"encoding/json"
+	"strings"
 	"testing"
 	"time"
 
@@ -99,6 +100,32 @@ func TestText(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// Rule 2, turned off: without the lines about the cluster, the plan for another cluster, user or version reads like this one.
+func TestWithoutTheClusterPlansCannotBeTold(t *testing.T) {
+	text := func(p disturb.Plan) (whole, below string) {
+		var out bytes.Buffer
+		if err := show.Of(p, nil).Text(&out); err != nil {
+			t.Fatal(err)
+		}
+		_, below, _ = strings.Cut(out.String(), "\n\n")
+		return out.String(), below
+	}
+	is, isBelow := text(plan())
+	for what, change := range map[string]func(*disturb.Plan){
+		"server": func(p *disturb.Plan) { p.Cluster.Server = "https://prod:6443" }, "context": func(p *disturb.Plan) { p.Cluster.Context = "prod" },
+		"UID": func(p *disturb.Plan) { p.Cluster.UID = "cluster-2" }, "user": func(p *disturb.Plan) { p.Cluster.User = "root" },
+		"groups": func(p *disturb.Plan) { p.Cluster.Groups = []string{"system:masters"} }, "version": func(p *disturb.Plan) { p.Cluster.Version = "v1.30.0" },
+		"what else runs": func(p *disturb.Plan) { p.Runs = []string{"900 pods in payments"} },
+	} {
+		other := plan()
+		change(&other)
+		whole, below := text(other)
+		if whole == is || below != isBelow {
+			t.Errorf("another %s: the plan shows it: %t, and shows it elsewhere: %t", what, whole != is, below != isBelow)
+		}
 	}
 }
 
