@@ -17,7 +17,7 @@ import (
 func (f runFlags) resumed(cmd *cobra.Command) (runFlags, error) {
 	var others []string
 	cmd.Flags().Visit(func(flag *pflag.Flag) {
-		if !slices.Contains([]string{"resume", "artifacts", "verbose"}, flag.Name) {
+		if !slices.Contains([]string{"resume", "artifacts", "cluster", "verbose"}, flag.Name) {
 			others = append(others, "--"+flag.Name)
 		}
 	})
@@ -33,6 +33,9 @@ func (f runFlags) resumed(cmd *cobra.Command) (runFlags, error) {
 		return f, fmt.Errorf("resume run %s: %w", file.ID, err)
 	}
 	begun.Artifacts, begun.Seed, begun.Begun = filepath.Dir(dir), file.Seed, &file
+	if f.Cluster != begun.Cluster { // a record may come from another person: it reaches no cluster that the caller does not name
+		return f, exit.Usage(fmt.Errorf("resume run %s: it used cluster %q, and --cluster says %q: name the same one", file.ID, begun.Cluster, f.Cluster))
+	}
 	if filepath.Base(dir) != file.ID {
 		return f, fmt.Errorf("resume run %s: its folder was renamed to %s", file.ID, filepath.Base(dir))
 	}

@@ -65,7 +65,9 @@ func TestResumeRefusesOtherFlags(t *testing.T) {
 		`--resume with ["--seed" "chaos/one"]: a resumed run has the scenarios and settings that it was begun with`: {
 			[]string{"run"}, []string{"--seed", "7", "chaos/one"}},
 		`resume run r1: it was begun by 'holdfast ["certify"]', and only 'holdfast run' can be resumed`: {[]string{"certify"}, nil},
-		`resume run r1: unknown flag: --gone`: {[]string{"run", "--gone"}, nil},
+		`resume run r1: it used cluster "prod", and --cluster says "": name the same one`:               {[]string{"run", "--cluster", "prod"}, nil},
+		`resume run r1: it used cluster "", and --cluster says "prod": name the same one`:               {[]string{"run"}, []string{"--cluster", "prod"}},
+		`resume run r1: unknown flag: --gone`:                                                           {[]string{"run", "--gone"}, nil},
 	} {
 		artifacts := storedWith(t, test.begun...)
 		if _, err := resumedWith(t, append([]string{"--artifacts", artifacts, "--resume", "r1"}, test.now...)...); err == nil || err.Error() != want {

@@ -3,6 +3,7 @@ package record
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"time"
@@ -10,18 +11,26 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/holdfast-ha/holdfast/framework/audit"
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
 	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
+	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/launch"
 	"github.com/holdfast-ha/holdfast/framework/recording"
 )
 
-// goOn goes on with the recording that --resume names, as its own command line says.
+// besideResume are the flags that may be given with --resume, beside those of the cluster.
+var besideResume = []string{"artifacts", "probes", "rate", "resume", "url", "verbose"}
+
+// goOn goes on with the recording that --resume names. A record may come from another person: it says what was recorded, and for how long. Which cluster
+// is asked, as whom, and what requests are sent, the caller says.
 func (f *flags) goOn(cmd *cobra.Command, version string, command []string, report Report) error {
+	may := pflag.NewFlagSet("cluster", pflag.ContinueOnError)
+	terminal.ClusterFlags().Add(may)
 	var others []string
 	cmd.Flags().Visit(func(flag *pflag.Flag) {
-		if flag.Name != "resume" && flag.Name != "artifacts" {
+		if may.Lookup(flag.Name) == nil && !slices.Contains(besideResume, flag.Name) {
 			others = append(others, "--"+flag.Name)
 		}
 	})
@@ -36,7 +45,10 @@ func (f *flags) goOn(cmd *cobra.Command, version string, command []string, repor
 	if err != nil {
 		return exit.Usage(fmt.Errorf("resume %s: %w", dir, err))
 	}
-	begun.artifacts = filepath.Dir(dir)
+	if err := errors.Join(f.sendsAs(begun), plainFiles(dir)); err != nil {
+		return exit.Usage(fmt.Errorf("resume %s: %w", dir, err))
+	}
+	begun.artifacts, begun.cluster, begun.from, begun.image = filepath.Dir(dir), f.cluster, string(history.LoadOutside), ""
 	o, survey, err := begun.options(cmd, nil)
 	if err != nil {
 		return err
@@ -55,10 +67,43 @@ func (f *flags) remaining(file runfolder.File) time.Duration {
 	return max(f.span-time.Since(file.Started), time.Millisecond)
 }
 
+// sendsAs returns an error unless the caller says again what requests the recording sent.
+func (f *flags) sendsAs(begun *flags) error {
+	if f.probes == begun.probes && f.rate == begun.rate && slices.Equal(f.urls, begun.urls) {
+		return nil
+	}
+	words := ""
+	for _, one := range begun.urls {
+		words += " --url " + audit.Quote(one)
+	}
+	if begun.probes != "" {
+		words += " --probes " + audit.Quote(begun.probes)
+	}
+	if begun.rate != recording.Rate {
+		words += fmt.Sprintf(" --rate %g", begun.rate)
+	}
+	if words == "" {
+		return errors.New("it sent no requests: leave --url, --probes and --rate out")
+	}
+	return fmt.Errorf("its requests are sent again only if you say which: repeat%s", words)
+}
+
+// plainFiles returns an error for a record through which another file would be written.
+func plainFiles(dir string) error {
+	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() && !d.Type().IsRegular() {
+			err = fmt.Errorf("%s is no plain file, and no recorder makes such files: go on with a record of your own", path)
+		}
+		return err
+	})
+}
+
 // begunAs are the flags with which a recording was begun.
 func begunAs(file runfolder.File) (*flags, error) {
 	i := slices.Index(file.Args, "record")
 	switch {
+	case len(file.Scenarios) == 1 && !filepath.IsLocal(filepath.FromSlash(file.Scenarios[0].Name)):
+		return nil, fmt.Errorf("its scenario %q leads out of its folder", file.Scenarios[0].Name)
 	case !file.Ended.IsZero():
 		return nil, errors.New("it has ended, and was judged: 'holdfast report' shows it")
 	case i < 0 || len(file.Scenarios) != 1:

@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -95,5 +96,75 @@ func TestResume(t *testing.T) {
 	}
 	if file, err = runfolder.ReadFile(dir); err != nil || len(file.Resumed) != 1 || file.Ended.IsZero() {
 		t.Errorf("%+v, %v", file, err)
+	}
+}
+
+// A record from another person leads nowhere: its cluster, its credential plugin and its image are not used, and its requests are sent only if the caller
+// names them again.
+func TestResumeTakesNothingToReachFromTheRecord(t *testing.T) {
+	t.Setenv("KUBECONFIG", staging(t))
+	t.Chdir(t.TempDir())
+	begun := []string{"record", "--before", "1s", "--settled", "1s", "--for", "1s"}
+	if err := told(t, begun[1:]...); err != nil {
+		t.Fatal(err)
+	}
+	dir, err := filepath.EvalSymlinks(filepath.Join("artifacts", runfolder.LastAttemptName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	evil := `{apiVersion: v1, kind: Config, current-context: x, clusters: [{name: c, cluster: {server: "http://127.0.0.1:1"}}], contexts: [{name: x, context: {cluster: c, user: u}}],
+users: [{name: u, user: {exec: {apiVersion: client.authentication.k8s.io/v1, command: sh, args: ["-c", "touch PWNED"], interactiveMode: Never}}}]}`
+	if err := os.WriteFile("evil", []byte(evil), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	unfinish(t, dir, begun...)
+	for name, test := range map[string]struct {
+		args   []string // of the record, beside those of begun
+		change func(*runfolder.File)
+		given  []string
+		want   string
+	}{
+		"requests":          {args: []string{"--url", "http://127.0.0.1:1/$(x)"}, want: "repeat --url 'http://127.0.0.1:1/$(x)'"},
+		"many requests":     {args: []string{"--url", "http://127.0.0.1:1/", "--rate", "50000"}, given: []string{"--url", "http://127.0.0.1:1/"}, want: "--rate 50000"},
+		"other requests":    {args: []string{"--url", "http://127.0.0.1:1/"}, given: []string{"--url", "http://127.0.0.1:2/"}, want: "repeat --url 'http://127.0.0.1:1/'"},
+		"probes of a file":  {args: []string{"--probes", "evil"}, want: "repeat --probes 'evil'"},
+		"an image":          {args: []string{"--load", "inside", "--url", "http://web.shop/", "--image", "evil"}, want: "repeat --url"},
+		"none, and a given": {given: []string{"--url", "http://127.0.0.1:1/"}, want: "it sent no requests"},
+		"another folder":    {change: func(f *runfolder.File) { f.Scenarios[0].Name = "../../elsewhere" }, want: "leads out of its folder"},
+	} {
+		file, err := runfolder.ReadFile(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		was := file.Scenarios[0].Name
+		if file.Args = slices.Concat(begun, test.args); test.change != nil {
+			test.change(&file)
+		}
+		if err := file.Write(dir); err != nil {
+			t.Fatal(err)
+		}
+		if err := told(t, slices.Concat([]string{"--resume", "last-attempt"}, test.given)...); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: %v, want %q", name, err, test.want)
+		}
+		file.Scenarios[0].Name, file.Args = was, slices.Concat(begun, []string{"--kubeconfig", "evil", "--server", "http://127.0.0.1:1", "--load", "inside", "--image", "evil"})
+		if err := file.Write(dir); err != nil {
+			t.Fatal(err)
+		}
+	}
+	link := filepath.Join(dir, "record", "shop", "more.jsonl")
+	if err := os.Symlink("/etc/hostname", link); err != nil {
+		t.Fatal(err)
+	}
+	if err := told(t, "--resume", "last-attempt"); err == nil || !strings.Contains(err.Error(), "is no plain file") {
+		t.Errorf("a record with a link: %v", err)
+	}
+	if err := os.Remove(link); err != nil {
+		t.Fatal(err)
+	}
+	if err := told(t, "--resume", "last-attempt"); err != nil { // in the caller's own cluster
+		t.Error(err)
+	}
+	if _, err := os.Stat("PWNED"); err == nil {
+		t.Error("the credential plugin of the record was run")
 	}
 }
