@@ -39,11 +39,20 @@ const PartOf = "holdfast"
 // NamespacePrefix begins the names of all namespaces that scenarios run in.
 const NamespacePrefix = "hf-"
 
-// AppNamespace is a namespace for an application of the user's own. It enforces no Pod Security level, because that may be what the
-// application depends on.
-func AppNamespace(name string) *corev1.Namespace {
+// Labels of a namespace that say which Pod Security level is enforced.
+const (
+	LabelEnforce        = "pod-security.kubernetes.io/enforce"
+	labelEnforceVersion = "pod-security.kubernetes.io/enforce-version"
+)
+
+// AppNamespace is a namespace for an application of the user's own. It enforces the baseline Pod Security level: nodes are privileged containers, and what
+// is root on one of them is root on this machine. With privileged it enforces none, because that may be what the application depends on.
+func AppNamespace(name string, privileged bool) *corev1.Namespace {
 	n := Namespace(name)
 	n.Labels = labels(name, ComponentApp)
+	if !privileged {
+		n.Labels[LabelEnforce], n.Labels[labelEnforceVersion] = "baseline", "latest"
+	}
 	return n
 }
 
@@ -51,7 +60,7 @@ func AppNamespace(name string) *corev1.Namespace {
 // its root's privileges, which the namespace of what they send to need not allow.
 func LoadNamespace(name string) *corev1.Namespace {
 	n := Namespace(name)
-	n.Labels["pod-security.kubernetes.io/enforce"] = "privileged"
+	n.Labels[LabelEnforce] = "privileged"
 	return n
 }
 
@@ -88,9 +97,9 @@ func Namespace(name string) *corev1.Namespace {
 	return &corev1.Namespace{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"},
 		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{
-			LabelPartOf:                                  PartOf,
-			"pod-security.kubernetes.io/enforce":         "restricted",
-			"pod-security.kubernetes.io/enforce-version": "latest",
+			LabelPartOf:         PartOf,
+			LabelEnforce:        "restricted",
+			labelEnforceVersion: "latest",
 		}},
 	}
 }

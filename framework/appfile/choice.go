@@ -72,6 +72,7 @@ func (c Choice) Test(ctx context.Context) (t apptest.Test, err error) {
 	if t.App.Given, err = given(c.Images); err != nil {
 		return t, err
 	}
+	t.App.Privileged = file.App.Privileged
 	if t.App.PullNever = c.Pull == PullNever; !t.App.PullNever && c.Pull != "" && c.Pull != PullMissing {
 		return t, fmt.Errorf("pull %q: want %s or %s", c.Pull, PullMissing, PullNever)
 	}

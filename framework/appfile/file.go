@@ -42,15 +42,16 @@ type File struct {
 
 // App says what is deployed. Paths are relative to the file.
 type App struct {
-	Manifests []string `yaml:"manifests"` // files, folders or URLs
-	Kustomize string   `yaml:"kustomize"` // a folder with a kustomization
-	Chart     *Chart   `yaml:"chart"`     // a Helm chart
-	Before    []string `yaml:"before"`    // files, folders or URLs with what must be ready before all else, such as operators
-	Without   []string `yaml:"without"`   // kinds of which all objects are left out, such as ServiceMonitor or Certificate.cert-manager.io; reports say so; default: those by which no request is answered, if nothing defines them
-	Secrets   string   `yaml:"secrets"`   // for Secrets that are absent: generate makes them with random values; default: each is an error
-	Namespace string   `yaml:"namespace"` // of objects that name no namespace; default: app
-	Images    []string `yaml:"images"`    // archives of 'docker save', or names of images
-	Pull      string   `yaml:"pull"`      // for images that are neither given nor in the local engine: missing pulls them (default), never asks no registry
+	Manifests  []string `yaml:"manifests"`  // files, folders or URLs
+	Kustomize  string   `yaml:"kustomize"`  // a folder with a kustomization
+	Chart      *Chart   `yaml:"chart"`      // a Helm chart
+	Before     []string `yaml:"before"`     // files, folders or URLs with what must be ready before all else, such as operators
+	Without    []string `yaml:"without"`    // kinds of which all objects are left out, such as ServiceMonitor or Certificate.cert-manager.io; reports say so; default: those by which no request is answered, if nothing defines them
+	Secrets    string   `yaml:"secrets"`    // for Secrets that are absent: generate makes them with random values; default: each is an error
+	Namespace  string   `yaml:"namespace"`  // of objects that name no namespace; default: app
+	Images     []string `yaml:"images"`     // archives of 'docker save', or names of images
+	Privileged bool     `yaml:"privileged"` // its pods may be root on their nodes, and so on this machine; default: what the Pod Security level baseline refuses is refused
+	Pull       string   `yaml:"pull"`       // for images that are neither given nor in the local engine: missing pulls them (default), never asks no registry
 }
 
 // Chart is a Helm chart.

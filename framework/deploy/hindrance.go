@@ -137,5 +137,8 @@ func (d *Deployment) hindrance(ctx context.Context, o *unstructured.Unstructured
 	} else if last = "no further pod is created: " + failure.said; starts || active > 0 { // whose pods may make room, or be what refuses
 		return h, last, err
 	}
+	if strings.Contains(failure.said, `violates PodSecurity "baseline`) {
+		last += ": if the application needs that, and you trust it with this machine, say app: {privileged: true} in its file"
+	}
 	return Hindrance{Why: last, how: refused}, last, err
 }

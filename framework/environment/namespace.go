@@ -31,7 +31,7 @@ func (env *Environment) makeNamespace(ctx context.Context) error {
 		}
 	}
 	if env.Spec.App != nil {
-		return env.claim(ctx, appNamespace(env.namespace, env.Spec.App.Own))
+		return env.claim(ctx, appNamespace(env.namespace, env.Spec.App.Own, env.Spec.App.Privileged))
 	}
 	return env.claim(ctx, workloads.Namespace(env.namespace))
 }
@@ -39,12 +39,16 @@ func (env *Environment) makeNamespace(ctx context.Context) error {
 // makeFurther creates another namespace that objects of an application are in, as makeNamespace does.
 func (env *Environment) makeFurther(ctx context.Context, n app.Namespace) error {
 	env.further = append(env.further, n.Name)
-	return env.claim(ctx, appNamespace(n.Name, n))
+	return env.claim(ctx, appNamespace(n.Name, n, env.Spec.App != nil && env.Spec.App.Privileged))
 }
 
-// appNamespace is a namespace for an application, with what its manifest says of it.
-func appNamespace(name string, like app.Namespace) *corev1.Namespace {
-	n := workloads.AppNamespace(name)
+// appNamespace is a namespace for an application, with what its manifest says of it. A manifest may ask for a stricter Pod Security level, and not for one
+// that allows more than the file does.
+func appNamespace(name string, like app.Namespace, privileged bool) *corev1.Namespace {
+	n := workloads.AppNamespace(name, privileged)
+	if like.Labels[workloads.LabelEnforce] == "restricted" {
+		delete(n.Labels, workloads.LabelEnforce)
+	}
 	labels := maps.Clone(like.Labels)
 	if labels == nil {
 		labels = map[string]string{}

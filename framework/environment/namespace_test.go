@@ -186,6 +186,7 @@ func TestFurtherNamespaces(t *testing.T) {
 		made := fake.Get(at)
 		want := map[string]string{
 			"team": "platform", workloads.LabelPartOf: workloads.PartOf, workloads.LabelComponent: workloads.ComponentApp, workloads.LabelName: "operators",
+			workloads.LabelEnforce: "baseline", "pod-security.kubernetes.io/enforce-version": "latest",
 		}
 		if diff := cmp.Diff(want, made.GetLabels()); diff != "" || made.GetAnnotations()["a"] != "b" || made.GetAnnotations()[madeBy] != env.Token {
 			t.Errorf("annotations %v, labels (-want +got):\n%s", made.GetAnnotations(), diff)
@@ -213,6 +214,39 @@ func TestFurtherNamespaces(t *testing.T) {
 					t.Error("it was removed")
 				}
 			})
+		})
+	}
+}
+
+// An application's pods are held to the Pod Security level baseline, in each of its namespaces: only the file may allow more, and its manifests only less.
+func TestAnApplicationIsNotPrivilegedUnlessTheFileSaysSo(t *testing.T) {
+	for name, test := range map[string]struct {
+		labels     map[string]string // of the manifest of the namespace
+		privileged bool
+		want       string
+	}{
+		"no manifest":                                     {nil, false, "baseline"},
+		"a manifest that allows more":                     {map[string]string{workloads.LabelEnforce: "privileged", "team": "shop"}, false, "baseline"},
+		"a manifest that asks for a level":                {map[string]string{workloads.LabelEnforce: "baseline"}, false, "baseline"},
+		"a manifest that allows less":                     {map[string]string{workloads.LabelEnforce: "restricted"}, false, "restricted"},
+		"a manifest with a typo":                          {map[string]string{workloads.LabelEnforce: "Restricted"}, false, "baseline"},
+		"the file allows more":                            {nil, true, ""},
+		"both allow more":                                 {map[string]string{workloads.LabelEnforce: "privileged"}, true, "privileged"},
+		"the file allows more, and the manifest does not": {map[string]string{workloads.LabelEnforce: "restricted"}, true, "restricted"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			spec := quiet()
+			spec.App = &app.App{Namespace: "shop", Own: app.Namespace{Name: "shop", Labels: test.labels}, Privileged: test.privileged}
+			env, fake, _ := newEnvironment(t, quiet())
+			env.Spec.App, env.namespace = spec.App, "shop"
+			errtest.Check(t, env.makeNamespace(t.Context()), "")
+			errtest.Check(t, env.makeFurther(t.Context(), app.Namespace{Name: "operator", Labels: test.labels}), "")
+			for _, namespace := range []string{"shop", "operator"} {
+				labels := fake.Get("/api/v1/namespaces/" + namespace).GetLabels()
+				if labels[workloads.LabelEnforce] != test.want || test.labels["team"] != labels["team"] {
+					t.Errorf("namespace %s: %v, want %q", namespace, labels, test.want)
+				}
+			}
 		})
 	}
 }

@@ -36,9 +36,11 @@ type App struct {
 	Notes []string
 	// Given are the images that the user names: archives, or references. Layout is the folder in which all images of the application were
 	// gathered, as an OCI image layout; package appimages does that. Every node gets them from there.
-	Given     []string
-	PullNever bool // no registry is asked for what is not given and not in the local engine
-	Layout    string
+	Given []string
+	// Privileged lets its pods have what the Pod Security level baseline refuses, such as the node's root.
+	Privileged bool `json:",omitempty"`
+	PullNever  bool // no registry is asked for what is not given and not in the local engine
+	Layout     string
 	// Workloads are the Deployments, StatefulSets and DaemonSets among the objects, and Services the Services.
 	// Both are in Namespace. Elsewhere are the Services in other namespaces, and those of Before.
 	Workloads []Workload
