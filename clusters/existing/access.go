@@ -2,8 +2,10 @@ package existing
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -40,6 +42,9 @@ func Of(name, namespace string, config *rest.Config) *Access {
 
 // use makes the configuration of a kubeconfig's.
 func (a *Access) use(config *rest.Config) error {
+	if u, err := url.Parse(config.Host); err == nil && u.User != nil { // it is in records, reports and messages
+		return errors.New("the kubeconfig's server has a user or a password in its URL: put them into a user of the kubeconfig")
+	}
 	a.Server = config.Host
 	transport, err := a.transport(config)
 	if err != nil {

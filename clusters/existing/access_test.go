@@ -124,7 +124,8 @@ func TestCheckSaysWhoAndWhere(t *testing.T) {
 // What a user can do about it is said before anything is done.
 func TestCheckExplains(t *testing.T) {
 	s, path := serve(t, "t1"), filepath.Join(t.TempDir(), "config")
-	write(t, path, contextOf{"expired", s.URL, byToken("old")}, contextOf{"away", "https://127.0.0.1:1", byToken("t1")})
+	write(t, path, contextOf{"expired", s.URL, byToken("old")}, contextOf{"away", "https://127.0.0.1:1", byToken("t1")},
+		contextOf{"open", "https://jane:hunter2@127.0.0.1:1", byToken("t1")})
 	for context, want := range map[string]string{"expired": "log in again", "away": "is this the right context"} {
 		a, err := open(t, "--kubeconfig", path, "--context", context)
 		if err != nil {
@@ -135,9 +136,10 @@ func TestCheckExplains(t *testing.T) {
 		}
 	}
 	for what, test := range map[string]struct{ context, want string }{
-		"a context that is not there": {"elsewhere", `no context "elsewhere": it has away, expired`},
+		"a context that is not there": {"elsewhere", `no context "elsewhere": it has away, expired, open`},
+		"a server with a password":    {"open", "the kubeconfig's server has a user or a password in its URL"},
 	} {
-		if _, err := open(t, "--kubeconfig", path, "--context", test.context); err == nil || !strings.Contains(err.Error(), test.want) {
+		if _, err := open(t, "--kubeconfig", path, "--context", test.context); err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%s: %v", what, err)
 		}
 	}

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"golang.org/x/term"
+
+	"github.com/holdfast-ha/holdfast/clusters/output"
 )
 
 // State is the state of a step.
@@ -89,8 +91,10 @@ const aliveEvery = 30 * time.Second
 
 // ProgressTo reports steps to w, as Lines does.
 func ProgressTo(w io.Writer) func(Step) {
-	file, ok := w.(*os.File)
-	return Lines(w, ok && term.IsTerminal(int(file.Fd())))
+	if file, is := output.Raw(w).(*os.File); is && term.IsTerminal(int(file.Fd())) {
+		return Lines(file, true)
+	}
+	return Lines(w, false)
 }
 
 // Lines reports steps to w. On a terminal the running step is one line that is overwritten; otherwise each step prints a

@@ -141,6 +141,9 @@ var (
 	notRelease = regexp.MustCompile(`[^a-z0-9-]+`)
 )
 
+// longestRelease is as long as Helm takes names of releases.
+const longestRelease = 53
+
 // releaseOf is the name of a release of a chart: that of its folder or archive, without a version.
 func releaseOf(chart string) string {
 	name := strings.ToLower(filepath.Base(chart))
@@ -148,11 +151,14 @@ func releaseOf(chart string) string {
 		name = strings.TrimSuffix(name, suffix)
 	}
 	name = notRelease.ReplaceAllString(version.ReplaceAllString(name, ""), "-")
-	return cmp.Or(strings.Trim(name[:min(len(name), 53)], "-"), "release") // Helm takes no longer ones
+	return cmp.Or(strings.Trim(name[:min(len(name), longestRelease)], "-"), "release")
 }
 
 // check returns an error if files of a chart do not exist: Helm would look for them in repositories.
 func check(c app.Chart) error {
+	if c.Release != "" && (notRelease.MatchString(c.Release) || strings.Trim(c.Release, "-") != c.Release || len(c.Release) > longestRelease) { // it would be a flag
+		return fmt.Errorf("release %q of chart %s: want a name of at most %d lower-case letters, digits and dashes", c.Release, c.Path, longestRelease)
+	}
 	if strings.Contains(c.Path, "://") {
 		return fmt.Errorf("chart %s: want a folder or an archive: get it with 'helm pull' first", c.Path)
 	}

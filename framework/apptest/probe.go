@@ -148,7 +148,10 @@ func (p Probe) validate(a app.App) error {
 
 // Check returns an error for a probe that no worker can send, wherever its URL leads. The namespace is for an example.
 func (p Probe) Check(namespace string) error {
-	u, err := url.Parse(p.URL)
+	u, err := parse(p.URL)
+	if err == nil {
+		err = free(u)
+	}
 	switch {
 	case !probeName.MatchString(p.Name):
 		return fmt.Errorf("probe %q: want a name of lower-case letters, digits and dashes", p.Name)

@@ -3,6 +3,7 @@ package audit
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"strings"
 )
 
@@ -62,7 +63,7 @@ func (v *view) patch(at Target, how PatchType, change any) Step {
 	return Step{
 		Do: Patch, Target: at, PatchType: how, Body: body,
 		Command: fmt.Sprintf("%s patch %s %s --namespace %s --type %s --patch %s",
-			v.kubectl, strings.ToLower(at.Kind), at.Name, at.Namespace, how, Quote(string(body))),
+			v.kubectl, Word(strings.ToLower(at.Kind)), Word(at.Name), Word(at.Namespace), how, Quote(string(body))),
 	}
 }
 
@@ -77,7 +78,7 @@ func (v *view) create(at Target, manifest any) Step {
 func (v *view) remove(at Target) Step {
 	return Step{
 		Do: Delete, Target: at,
-		Command: fmt.Sprintf("%s delete %s %s --namespace %s", v.kubectl, strings.ToLower(at.Kind), at.Name, at.Namespace),
+		Command: fmt.Sprintf("%s delete %s %s --namespace %s", v.kubectl, Word(strings.ToLower(at.Kind)), Word(at.Name), Word(at.Namespace)),
 	}
 }
 
@@ -103,7 +104,7 @@ func (s *subject) patchPod(podSpec object) []Step {
 func (s *subject) restart() Step {
 	return Step{
 		Do: Restart, Target: s.target(),
-		Command: fmt.Sprintf("%s rollout restart %s/%s --namespace %s", s.kubectl, strings.ToLower(s.Kind), s.Name, s.Namespace),
+		Command: fmt.Sprintf("%s rollout restart %s/%s --namespace %s", s.kubectl, Word(strings.ToLower(s.Kind)), Word(s.Name), Word(s.Namespace)),
 	}
 }
 
@@ -119,6 +120,16 @@ func encode(v any) json.RawMessage {
 
 // Quote quotes a word for a POSIX shell.
 func Quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+
+var plain = regexp.MustCompile(`^[A-Za-z0-9_@%+=:,./-]+$`)
+
+// Word is a word of a command for a POSIX shell, in quotes where it needs them.
+func Word(s string) string {
+	if plain.MatchString(s) {
+		return s
+	}
+	return Quote(s)
+}
 
 // sentences joins the cautions that are not empty.
 func sentences(parts ...string) string {

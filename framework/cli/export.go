@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/holdfast-ha/holdfast/clusters/output"
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
 	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
 	"github.com/holdfast-ha/holdfast/framework/export"
@@ -68,7 +69,7 @@ func (f exportFlags) run(cmd *cobra.Command, dir string) error {
 		lanes[i] = history.Lane(name)
 	}
 	var counts []export.Counts
-	err = export.WriteTo(cmd.OutOrStdout(), f.output, func(out io.Writer) (err error) {
+	err = export.WriteTo(output.Raw(cmd.OutOrStdout()), f.output, func(out io.Writer) (err error) {
 		counts, err = export.Vegeta(out, run, lanes)
 		return err
 	})

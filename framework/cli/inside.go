@@ -8,6 +8,7 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters/engine"
 	"github.com/holdfast-ha/holdfast/clusters/existing"
 	"github.com/holdfast-ha/holdfast/clusters/nodenet"
+	"github.com/holdfast-ha/holdfast/clusters/output"
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
 	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
 )
@@ -71,7 +72,7 @@ func pluginCommand() *cobra.Command {
 			if len(args) == 0 || args[0] == "-h" || args[0] == "--help" {
 				return cmd.Help()
 			}
-			return existing.RunPlugin(cmd.Context(), existing.PluginLimit, args, cmd.OutOrStdout(), cmd.ErrOrStderr())
+			return existing.RunPlugin(cmd.Context(), existing.PluginLimit, args, output.Raw(cmd.OutOrStdout()), output.Raw(cmd.ErrOrStderr()))
 		},
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/holdfast-ha/holdfast/clusters/existing"
+	"github.com/holdfast-ha/holdfast/clusters/output"
 	"github.com/holdfast-ha/holdfast/framework/appfile"
 	"github.com/holdfast-ha/holdfast/framework/apptest"
 	"github.com/holdfast-ha/holdfast/framework/audit"
@@ -172,7 +173,7 @@ func (f *runningFlags) record(cmd *cobra.Command, o recording.Options, survey re
 		return runfolder.File{}, fmt.Errorf("prepare the upgrade: %w", err)
 	}
 	defer remove()
-	streams := recording.Streams{In: cmd.InOrStdin(), Out: cmd.OutOrStdout(), Err: cmd.ErrOrStderr()}
+	streams := recording.Streams{In: cmd.InOrStdin(), Out: output.Raw(cmd.OutOrStdout()), Err: output.Raw(cmd.ErrOrStderr())}
 	file, err := recording.RecordKnown(cmd.Context(), o, survey, recording.Command(o.Command, environ, streams))
 	if failed := (recording.CommandError{}); errors.As(err, &failed) {
 		err = nil

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-ha/holdfast/clusters/existing"
+	"github.com/holdfast-ha/holdfast/clusters/output"
 	"github.com/holdfast-ha/holdfast/framework/appfile"
 	"github.com/holdfast-ha/holdfast/framework/apptest"
 	"github.com/holdfast-ha/holdfast/framework/audit"
@@ -74,7 +75,8 @@ begins before it, and ends when every workload has settled after it, and every p
 
 The API server may be away, credentials may expire, and this machine may sleep meanwhile: the recording goes on, and what it may have
 missed is in the record. If record itself is killed, or its machine restarts, --resume goes on with a recording without a command. What
-happened in between is a gap in the record.
+happened in between is a gap in the record. The cluster and the requests are not taken from the record: name them again, as --context,
+--url and --probes do.
 
 What is promised: no request fails through drains, rollouts and other orderly changes; after a lost node requests fail no longer than
 Kubernetes needs to notice, and after a restarted container or a failed pod no longer than proxies need; evictions respect disruption budgets; each workload recovers; pods are bound where their constraints allow, and
@@ -92,7 +94,7 @@ func Command(version string, report Report) *cobra.Command {
 		Example: `  holdfast record --context staging -n shop -- kubectl rollout restart deployment/web
   holdfast record --context staging -n shop --url https://shop.example.com/ -- ./upgrade-nodes.sh
   holdfast record --context prod -A --for 24h
-  holdfast record --resume last-attempt
+  holdfast record --context prod --resume last-attempt
   holdfast record --context staging --url http://web.shop/ --load inside --image reg/hf:1 -- ./up.sh
   holdfast record -n shop --probes holdfast.yaml -- kubectl drain node-7 --ignore-daemonsets`,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -133,7 +135,7 @@ func (f *flags) add(cmd *cobra.Command) {
 	flags.DurationVar(&f.recover, "recover", recording.DefaultRecover, "how long a workload may take to recover")
 	flags.DurationVar(&f.settled, "settled", recording.DefaultSettled, "how long every workload must have been settled before the recording ends; promises look 30s ahead")
 	flags.StringVar(&f.artifacts, "artifacts", "artifacts", "folder of the records and the report")
-	flags.StringVar(&f.resume, "resume", "", "go on with a recording whose recorder was killed: its ID below --artifacts, last-attempt, or its folder")
+	flags.StringVar(&f.resume, "resume", "", "go on with a recording whose recorder was killed: its ID below --artifacts, last-attempt, or its folder; name the cluster again")
 }
 
 func (f *flags) validate(command []string) error {
@@ -253,7 +255,7 @@ func (f *flags) body(cmd *cobra.Command, access *existing.Access, command []stri
 	if err != nil {
 		return nil, nil, fmt.Errorf("prepare the command: %w", err)
 	}
-	streams := recording.Streams{In: cmd.InOrStdin(), Out: cmd.OutOrStdout(), Err: cmd.ErrOrStderr()}
+	streams := recording.Streams{In: cmd.InOrStdin(), Out: output.Raw(cmd.OutOrStdout()), Err: output.Raw(cmd.ErrOrStderr())}
 	return recording.Command(command, environ, streams), remove, nil
 }
 
@@ -355,9 +357,7 @@ func (f *flags) again(command []string) string {
 		words = append(append(words, "--"), command...)
 	}
 	for i, word := range words {
-		if strings.ContainsAny(word, " \t\n'\"\\$`!*?[]{}()<>|&;#~") {
-			words[i] = audit.Quote(word)
-		}
+		words[i] = audit.Word(word)
 	}
 	return strings.Join(words, " ")
 }

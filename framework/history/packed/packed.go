@@ -70,14 +70,15 @@ func Open(files fs.FS, name string) (io.ReadCloser, error) {
 	if packedErr != nil {
 		return nil, err // that of the name which is meant
 	}
-	if info, err := packed.Stat(); err != nil || info.Size() == 0 { // which would read as an empty file
+	info, err := packed.Stat()
+	if err != nil || info.Size() == 0 { // which would read as an empty file
 		return nil, errors.Join(cmp.Or(err, io.ErrUnexpectedEOF), packed.Close())
 	}
 	z, err := zstd.NewReader(packed, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(2*window))
 	if err != nil {
 		return nil, errors.Join(err, packed.Close())
 	}
-	return reader{z.IOReadCloser(), packed}, nil
+	return &reader{z.IOReadCloser(), packed, slack + mostRatio*info.Size()}, nil
 }
 
 // Exists says whether a file is there, compressed or not, and of one that is not compressed how large it is; -1: it is compressed.
@@ -97,10 +98,29 @@ func Name(file string) (name string, ok bool) {
 	return strings.TrimSuffix(file, Suffix), !strings.HasSuffix(file, partSuffix)
 }
 
+// mostRatio is how many times as large a file may be as its compressed form: several times as large as any that was written. A record may come from
+// another person, and 57 KB that unpack to gigabytes would take the memory of this machine. slack is for small files.
+const (
+	mostRatio = 500
+	slack     = 16 << 20
+)
+
+var errTooLarge = fmt.Errorf("it unpacks to more than %d times its size, as no record does", mostRatio)
+
 type reader struct {
 	io.ReadCloser
 	file fs.File
+	left int64 // bytes that it may still have
+}
+
+// Read implements io.Reader.
+func (r *reader) Read(p []byte) (int, error) {
+	n, err := r.ReadCloser.Read(p)
+	if r.left -= int64(n); r.left < 0 {
+		return 0, errTooLarge
+	}
+	return n, err
 }
 
 // Close closes the file as well.
-func (r reader) Close() error { return errors.Join(r.ReadCloser.Close(), r.file.Close()) }
+func (r *reader) Close() error { return errors.Join(r.ReadCloser.Close(), r.file.Close()) }

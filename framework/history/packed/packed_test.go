@@ -54,6 +54,22 @@ func TestAPackedFileReadsAsItWas(t *testing.T) {
 	}
 }
 
+// TestABombIsNotUnpacked: what unpacks to far more than a record does is an error, long before it takes this machine's memory.
+func TestABombIsNotUnpacked(t *testing.T) {
+	for name, line := range map[string]string{"zeros": "\x00\x00\x00\x00", "lines": "{}\n\n", "one long line": "aaaa"} {
+		dir := t.TempDir()
+		file := filepath.Join(dir, "a.csv")
+		write(t, file, bytes.Repeat([]byte(line), 32<<20))
+		if err := packed.Pack(file); err != nil {
+			t.Fatal(err)
+		}
+		got, err := read(dir, "a.csv")
+		if err == nil || len(got) > 64<<20 {
+			t.Errorf("%s: %d bytes, %v", name, len(got), err)
+		}
+	}
+}
+
 // TestWhatAKillLeavesBehind: a part of a compressed file is nobody's, and is written again.
 func TestWhatAKillLeavesBehind(t *testing.T) {
 	dir := t.TempDir()

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/holdfast-ha/holdfast/clusters/output"
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
@@ -27,7 +28,7 @@ type Progress struct {
 
 // New writes to out. Total is how many scenarios there will be.
 func New(out io.Writer, total int) *Progress {
-	file, isFile := out.(*os.File)
+	file, isFile := output.Raw(out).(*os.File)
 	return &Progress{out: out, total: total, moves: isFile && term.IsTerminal(int(file.Fd()))}
 }
 

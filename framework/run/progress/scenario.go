@@ -7,6 +7,7 @@ import (
 
 	"github.com/schollz/progressbar/v3"
 
+	"github.com/holdfast-ha/holdfast/clusters/output"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 )
@@ -39,7 +40,7 @@ func (p *Progress) Begin(spec scenario.Spec) *Scenario {
 	p.line("[%d/%d] %s: %s (about %s)", p.done, p.total, spec.Name, spec.Claim, spec.About)
 	if p.moves {
 		s.bar = progressbar.NewOptions64(int64(spec.About/time.Second),
-			progressbar.OptionSetWriter(p.out), progressbar.OptionSetWidth(20), progressbar.OptionClearOnFinish(),
+			progressbar.OptionSetWriter(output.Raw(p.out)), progressbar.OptionSetWidth(20), progressbar.OptionClearOnFinish(),
 			progressbar.OptionSetElapsedTime(false), progressbar.OptionSetPredictTime(false))
 		s.every(time.Second, s.redraw)
 	} else {
