@@ -30,7 +30,7 @@ func TestAReleaseIsNoFlag(t *testing.T) {
 			ran = args
 			return []byte("apiVersion: v1\nkind: Service\nmetadata: {name: web}\n"), nil, nil
 		}}
-		_, err := h.render(t.Context(), app.Chart{Path: chart, Release: release}, "shop")
+		_, err := h.render(t.Context(), app.Chart{Path: chart, Release: release}, "shop", nil)
 		if (err == nil) != ok || (ran != nil) != ok || err != nil && !strings.Contains(err.Error(), "want a name of at most 53") {
 			t.Errorf("%q: %v, Helm was run with %q", release, err, ran)
 		}
