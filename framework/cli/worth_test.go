@@ -35,7 +35,7 @@ func TestEveryConsumerAgreesOnARunThatIsNotWhole(t *testing.T) {
 		"killed": {func(_ *testing.T, _ string, f *runfolder.File) {
 			f.Ended = time.Time{}
 			chosen(f, "chaos/a", "chaos/b", "chaos/c", "chaos/d")
-		}, exit.Unknown, "run r1: 3 scenarios of the 4 that were chosen have no result: chaos/b, chaos/c and chaos/d", false},
+		}, exit.Unknown, "run r1: the run has no result of 3 scenarios of the 4 that were chosen: chaos/b, chaos/c and chaos/d", false},
 		"killed after its last scenario": {func(_ *testing.T, _ string, f *runfolder.File) { f.Ended = time.Time{} }, exit.Unknown,
 			"run r1: the run did not end: it was killed, or is still running", false},
 		"killed before it judged a record": {func(t *testing.T, dir string, f *runfolder.File) {
@@ -44,7 +44,7 @@ func TestEveryConsumerAgreesOnARunThatIsNotWhole(t *testing.T) {
 			f.Ended = time.Time{}
 		}, exit.Unknown, "the run did not end", false},
 		"one is gone from run.json": {func(_ *testing.T, _ string, f *runfolder.File) { chosen(f, "chaos/a", "chaos/b") }, exit.Unknown,
-			"1 scenario of the 2 that were chosen", false},
+			"no result of 1 scenario of the 2 that were chosen: chaos/b", false},
 		"the environment failed": {func(_ *testing.T, _ string, f *runfolder.File) {
 			again(f, runfolder.ScenarioResult{Name: "chaos/b", Dir: "chaos/b", Error: nowhere})
 		}, exit.Failed, "chaos/b: the harness or its environment failed: " + nowhere, false},

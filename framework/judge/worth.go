@@ -76,7 +76,7 @@ func Lacks(f runfolder.File) (list []string) {
 		if n > most {
 			names = fmt.Sprintf("%s and %d more", strings.Join(without[:most], ", "), n-most)
 		}
-		list = append(list, fmt.Sprintf("%s of the %d that were chosen have no result: %s", prose.Count(n, "scenario"), len(f.Chosen), names))
+		list = append(list, fmt.Sprintf("the run has no result of %s of the %d that were chosen: %s", prose.Count(n, "scenario"), len(f.Chosen), names))
 	}
 	return list
 }

@@ -61,7 +61,7 @@ func TestWorthOfARun(t *testing.T) {
 	}
 	want := []string{
 		"the run did not end: it was killed, or is still running",
-		"7 scenarios of the 8 that were chosen have no result: b, c, d, e, f and 2 more",
+		"the run has no result of 7 scenarios of the 8 that were chosen: b, c, d, e, f and 2 more",
 	}
 	if diff := cmp.Diff(want, Lacks(chosen(killed, "a", "b", "c", "d", "e", "f", "g", "h"))); diff != "" {
 		t.Errorf("it lacks (-want +got):\n%s", diff)

@@ -36,6 +36,9 @@ func run(args []string) error {
 	if err != nil {
 		return err
 	}
+	if lacks := judge.Lacks(f); len(lacks) > 0 {
+		return fmt.Errorf("%s is not whole: %s", args[1], strings.Join(lacks, "; "))
+	}
 	said, err := enough(f, least, of)
 	for _, line := range said {
 		_, _ = fmt.Println(line)

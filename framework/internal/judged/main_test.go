@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
 	"github.com/holdfast-ha/holdfast/framework/history"
@@ -58,6 +59,23 @@ func TestWhatIsNoShareOrNoRun(t *testing.T) {
 	for _, args := range [][]string{nil, {"18/23"}, {"18", "."}, {"24/23", "."}, {"1/0", "."}, {"-1/3", "."}, {"18/23", t.TempDir()}} {
 		if run(args) == nil {
 			t.Errorf("%q is taken", args)
+		}
+	}
+}
+
+// A run that was killed, or that lacks a scenario, has not left out what was busy.
+func TestARunThatIsNotWhole(t *testing.T) {
+	whole := runfolder.File{ID: "r1", Seed: 1, Ended: time.Unix(60, 0), Scenarios: []runfolder.ScenarioResult{{Name: "chaos/a", Outcome: "held"}}}
+	killed, lacking := whole, whole
+	killed.Ended = time.Time{}
+	lacking.Chosen = []runfolder.Chosen{{Name: "chaos/a"}, {Name: "chaos/b"}}
+	for want, f := range map[string]runfolder.File{"": whole, "the run did not end": killed, "no result of 1 scenario of the 2 that were chosen: chaos/b": lacking} {
+		dir := t.TempDir()
+		if err := f.Write(dir); err != nil {
+			t.Fatal(err)
+		}
+		if err := run([]string{"1/2", dir}); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
 		}
 	}
 }
