@@ -93,6 +93,7 @@ func Check(a app.App, plan Plan) Findings {
 		c.paused(m)
 		for _, p := range c.pods[i] {
 			c.selector(p)
+			c.images(p)
 			c.references(p)
 			c.volumes(p)
 			c.placement(p)

@@ -39,6 +39,15 @@ func segment(name string, _ bool) []string {
 	return nil
 }
 
+// images finds a container that has none.
+func (c *checker) images(p pods) {
+	for _, one := range p.containers() {
+		if one.Image == "" {
+			c.stops(p.Manifest, one.path, "name the image that it runs", "container %q has no image", one.Name)
+		}
+	}
+}
+
 // selector finds a workload that does not select its own pods.
 func (c *checker) selector(p pods) {
 	switch p.Object.GroupVersionKind().GroupKind().String() {

@@ -31,6 +31,7 @@ func TestWhatTheAPIServerWouldRefuse(t *testing.T) {
 		"a selector of nothing": {workload("Deployment", "selector: {}, "), []string{"Deployment db: spec: it has no selector" + selectorNext}},
 		"no such operator":      {workload("Deployment", "selector: {matchExpressions: [{key: app, operator: Is, values: [db]}]}, "), []string{`Deployment db: spec.selector: "Is" is not a valid label selector operator` + selectorNext}},
 		"by an expression":      {workload("Deployment", "selector: {matchExpressions: [{key: app, operator: In, values: [db, x]}]}, "), nil},
+		"no image":              {object("batch/v1", "Job", "db", "spec: {template: {spec: {initContainers: [{name: i, image: ''}], containers: [{name: c}]}}}"), []string{`Job db: spec.template.spec.initContainers[0]: container "i" has no image: name the image that it runs`, `Job db: spec.template.spec.containers[0]: container "c" has no image: name the image that it runs`}},
 		"a Job, which has none": {object("batch/v1", "Job", "db", "spec: {template: {spec: {containers: [{name: c, image: i}]}}}"), nil},
 	} {
 		t.Run(name, func(t *testing.T) {

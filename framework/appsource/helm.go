@@ -125,7 +125,8 @@ func words(said string, err error) string {
 	for line := range strings.Lines(said) {
 		line = strings.TrimSpace(line)
 		switch {
-		case line == "", strings.HasPrefix(line, "WARNING:"), strings.HasPrefix(line, "level="), strings.HasPrefix(line, "Use --debug flag"):
+		case line == "", strings.HasPrefix(line, "WARNING:"), strings.HasPrefix(line, "level="), strings.HasPrefix(line, "Use --debug flag"),
+			strings.Contains(line, ".go:") && strings.Contains(line, "warning:"): // which may show values
 			continue
 		}
 		lines = append(lines, strings.TrimPrefix(line, "Error: "))

@@ -178,7 +178,7 @@ func TestChartsThatDoNotRender(t *testing.T) {
 		"no such values":        {app.Sources{Chart: app.Chart{Path: "testdata/shop", Values: []string{"prod.yaml"}}}, helm{}, "values of chart testdata/shop: there is no file prod.yaml"},
 		"values without chart":  {app.Sources{Files: []string{"testdata/before"}, Chart: app.Chart{Values: []string{"prod.yaml"}}}, helm{}, "values or a release without a Helm chart: name the chart with --chart"},
 		"a template that fails": {
-			app.Sources{Chart: shop}, helm{fails: true, stderr: "WARNING: Kubernetes configuration file is group-readable.\nError: execution error at (storefront/templates/web.yaml:15:35): tag: say which image\n\nUse --debug flag to render out invalid YAML\n"},
+			app.Sources{Chart: shop}, helm{fails: true, stderr: "WARNING: Kubernetes configuration file is group-readable.\ncoalesce.go:301: warning: destination for shop.db is a table. Ignoring non-table value (hunter2)\nError: execution error at (storefront/templates/web.yaml:15:35): tag: say which image\n\nUse --debug flag to render out invalid YAML\n"},
 			"render chart testdata/shop: execution error at (storefront/templates/web.yaml:15:35): tag: say which image",
 		},
 		"a Helm without words": {app.Sources{Chart: shop}, helm{fails: true}, "render chart testdata/shop: exit status 1"},
