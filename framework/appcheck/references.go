@@ -58,7 +58,7 @@ func (p pods) referred() (all []reference) {
 		if s := v.ConfigMap; s != nil {
 			add("ConfigMap", s.Name, s.Optional, path, keysOf(s.Items)...)
 		}
-		if s := v.PersistentVolumeClaim; s != nil {
+		if s := v.PersistentVolumeClaim; s != nil && !p.templated(v.Name) {
 			add("PersistentVolumeClaim", s.ClaimName, nil, path)
 		}
 		for k, source := range projected(v) {
@@ -75,6 +75,16 @@ func (p pods) referred() (all []reference) {
 		add("ServiceAccount", p.spec.ServiceAccountName, nil, below(p.path, "serviceAccountName"))
 	}
 	return all
+}
+
+// templated reports whether a volume is replaced by that of a claim template of a StatefulSet, which has its name.
+func (p pods) templated(volume string) bool {
+	templates, _, _ := unstructured.NestedSlice(p.Object.Object, "spec", "volumeClaimTemplates")
+	return slices.ContainsFunc(templates, func(one any) bool {
+		template, _ := one.(map[string]any)
+		name, _, _ := unstructured.NestedString(template, "metadata", "name")
+		return name == volume
+	})
 }
 
 func projected(v corev1.Volume) []corev1.VolumeProjection {

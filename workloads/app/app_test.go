@@ -119,7 +119,7 @@ func TestBadFilesAreNamed(t *testing.T) {
 		"no YAML":    {"a: [", "a.yaml"},
 		"one of two": {web + "---\na: [b\n", "a.yaml: near line 19: it is no YAML: "},
 		"no kind":    {"metadata: {name: x}", "a.yaml"},
-		"no name":    {"apiVersion: v1\nkind: ConfigMap\nmetadata: {}\n", "a ConfigMap has no metadata.name"},
+		"no name":    {"apiVersion: v1\nkind: ConfigMap\nmetadata: {}\n", "the ConfigMap has no metadata.name"},
 		"empty file": {"", ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -36,7 +36,7 @@ func (m Manifest) mistaken() string {
 	case version == "":
 		return fmt.Sprintf("%s has no apiVersion", what)
 	case m.Object.GetName() == "" && m.Object.GetGenerateName() == "":
-		return fmt.Sprintf("a %s has no metadata.name: name it, or, if it is a patch of a kustomization, use -k", kind)
+		return fmt.Sprintf("the %s has no metadata.name: name it, or, if it is a patch of a kustomization, use -k", kind)
 	case has("sops"):
 		return fmt.Sprintf("%s is encrypted with SOPS, and Kubernetes cannot read it: decrypt it for the test, or leave it out and let holdfast make one of random values with --secrets generate", what)
 	}

@@ -54,7 +54,7 @@ func TestWhatIsNoManifestIsRecognised(t *testing.T) {
 		"an item of a list":   {map[string]string{"k8s/all.yaml": "apiVersion: v1\nkind: List\nitems: [{password: " + secret + "}, {kind: Secret, x: " + secret + "}]"}, "k8s/all.yaml: it has no kind, so it is no manifest: leave it out"},
 		"the second document": {map[string]string{"k8s/all.yaml": web + "---\npassword: " + secret}, "k8s/all.yaml: line 19: it has no kind, so it is no manifest: leave it out"},
 		"no version":          {map[string]string{"k8s/db.yaml": "kind: Secret\nmetadata: {name: db}\nstringData: {p: " + secret + "}"}, "k8s/db.yaml: Secret db has no apiVersion"},
-		"a patch":             {map[string]string{"k8s/db.yaml": "apiVersion: v1\nkind: Secret\nstringData: {p: " + secret + "}"}, "k8s/db.yaml: a Secret has no metadata.name: name it, or, if it is a patch of a kustomization, use -k"},
+		"a patch":             {map[string]string{"k8s/db.yaml": "apiVersion: v1\nkind: Secret\nstringData: {p: " + secret + "}"}, "k8s/db.yaml: the Secret has no metadata.name: name it, or, if it is a patch of a kustomization, use -k"},
 		"SOPS":                {map[string]string{"k8s/db.yaml": sealed}, "k8s/db.yaml: Secret db is encrypted with SOPS, and Kubernetes cannot read it: decrypt it for the test, or leave it out and let holdfast make one of random values with --secrets generate"},
 		"a template":          {map[string]string{"k8s/db.yaml": "kind: Secret\nmetadata: {name: {{ .name }}}\np: " + secret}, "k8s/db.yaml: it is a template: render it first, a chart of Helm with --chart"},
 		"an alias":            {map[string]string{"k8s/db.yaml": web + "---\nkind: Secret\np: *" + secret}, "k8s/db.yaml: near line 19: it is no YAML"},
