@@ -58,6 +58,14 @@ type stream struct {
 // errBroken means that the connection broke and must be resumed.
 var errBroken = errors.New("the connection broke")
 
+// errLost means that no answer came over the connection any more, as when packets are dropped on the way. Since when is not known.
+var errLost = fmt.Errorf("%w: nothing was heard on it any more", errBroken)
+
+// undecoded is how client-go marks the error of a watch whose connection did not come to an end, such as "http2: client connection lost".
+//
+// Source: newStreamWatcher in k8s.io/client-go/rest/request.go
+const undecoded = "ClientWatchDecoding"
+
 // errGone means that the API server no longer has the changes since s.version.
 var errGone = errors.New("the API server no longer has the changes since the last one seen")
 
@@ -74,6 +82,9 @@ func (s *stream) follow(ctx context.Context) error {
 			return nil
 		case errors.Is(err, errBroken) && !s.disconnected.OK:
 			s.disconnected, s.reason = history.Moment{At: s.sink.Now(), OK: true}, err.Error()
+			if errors.Is(err, errLost) {
+				s.disconnected.At = s.current
+			}
 		}
 		switch {
 		case ended(ctx):
@@ -168,8 +179,11 @@ func (s *stream) drain(ctx context.Context, w watch.Interface) error {
 				return errBroken
 			}
 			if e.Type == watch.Error {
-				if isGone(apierrors.FromObject(e.Object)) {
+				switch err := apierrors.FromObject(e.Object); {
+				case isGone(err):
 					return errGone
+				case apierrors.HasStatusCause(err, undecoded):
+					return errLost
 				}
 				return errBroken // whatever the error is, resume from the last version
 			}

@@ -423,3 +423,52 @@ func TestIsGone(t *testing.T) {
 		}
 	}
 }
+
+// TestAConnectionOnWhichNothingIsHeard is lost for as long as nothing was heard on it, however soon another one is made: all watches of a client share it,
+// so that none of them is late for the others.
+func TestAConnectionOnWhichNothingIsHeard(t *testing.T) {
+	reporter := apierrors.NewClientErrorReporter(http.StatusInternalServerError, "watch", undecoded)
+	lost := watch.Event{Type: watch.Error, Object: reporter.AsObject(errors.New("unable to decode an event from the watch stream: http2: client connection lost"))}
+	for name, test := range map[string]struct {
+		silent time.Duration
+		end    watch.Event // the zero Event: the server ends the watch
+		gap    bool
+	}{
+		"for 45 s":                            {45 * time.Second, lost, true},
+		"for 2 s":                             {2 * time.Second, lost, true},
+		"for a moment":                        {500 * time.Millisecond, lost, false},
+		"and which the server ends":           {45 * time.Second, watch.Event{}, false},
+		"until the server says what is wrong": {45 * time.Second, trouble(unwell), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				live := watch.NewFakeWithChanSize(2, false)
+				s := &script{lists: []any{[]*corev1.Pod{pod("a", "9")}}, watches: []any{live, played(watch.Event{Type: watch.Added, Object: pod("c", "16")}), open()}}
+				go func() {
+					time.Sleep(5 * time.Second)
+					live.Add(pod("b", "15"))
+					time.Sleep(test.silent)
+					if test.end.Object != nil {
+						live.Action(test.end.Type, test.end.Object)
+					}
+					live.Stop()
+				}()
+				if err := s.play(t); err != nil {
+					t.Fatal(err)
+				}
+				var gaps []history.Event
+				for _, e := range s.sink.events {
+					if e.Gap != nil {
+						gaps = append(gaps, e)
+					}
+				}
+				if len(gaps) > 1 || (len(gaps) == 1) != test.gap {
+					t.Fatalf("gaps %+v, want one: %t", gaps, test.gap)
+				}
+				if test.gap && (!gaps[0].Gap.Bridged || gaps[0].Gap.Since != 5*time.Second || gaps[0].T < 5*time.Second+test.silent) {
+					t.Errorf("at %s: gap %+v", gaps[0].T, gaps[0].Gap)
+				}
+			})
+		})
+	}
+}
