@@ -1,6 +1,7 @@
 package invariant_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -34,6 +35,13 @@ func lostUnasked(b *ht.Builder) *ht.Builder {
 	return b.Node(20*second, lost).Node(25*second, back).Header(func(h *history.Header) {
 		h.Cluster.Timings.NodeMonitorGrace = 4 * second
 	})
+}
+
+// besideControl adds a control lane, of which some of the 20 requests that are due in the second from 36 s on fail.
+func besideControl(b *ht.Builder, fail int) *ht.Builder {
+	return b.Header(func(h *history.Header) {
+		h.Plan.Lanes = append(slices.Clone(h.Plan.Lanes), history.LanePlan{Lane: history.LaneControl, RatePerSecond: 20})
+	}).Load(history.LaneControl, 20, ht.SteadyAt, ht.DrainedAt).Fail(history.LaneControl, 36*second, 36*second+history.Offset(fail)*50*ms, history.TimeoutConnect)
 }
 
 // faultSeenAt is a record whose fault was seen in effect at another moment; zero: never.
@@ -70,6 +78,15 @@ func TestNoiseIsToldFromDamage(t *testing.T) {
 			Fail(history.LaneControl, 20800*ms, 20900*ms, history.TimeoutConnect),
 			verdict.Unknown, "no verdict: 20 of 20 failures may be the harness's own noise: " +
 				"the control lane, which leads to no system under test, failed too"},
+
+		{"the control lane failed once, and every request of another lane", besideControl(astray(ht.Healthy(), 36*second, 37*second, history.TimeoutConnect), 1),
+			verdict.Violated, "200 of 12000 requests failed"},
+		{"the control lane failed once, and half of another lane", besideControl(astray(ht.Healthy(), 36*second, 36500*ms, history.Stall), 1),
+			verdict.Violated, "100 of 12000 requests failed"},
+		{"the control lane failed once, and a twentieth of another lane", besideControl(astray(ht.Healthy(), 36*second, 36050*ms, history.TimeoutConnect), 1),
+			verdict.Unknown, "no verdict: 10 of 10 failures may be the harness's own noise: the control lane"},
+		{"the control lane failed as often as every request of another lane", besideControl(astray(ht.Healthy(), 36*second, 37*second, history.TimeoutConnect), 18),
+			verdict.Unknown, "no verdict: 200 of 200 failures may be the harness's own noise: the control lane"},
 
 		{"one that heard the answers late", heard(givenUp(history.Late), 21100*ms, stood),
 			verdict.Unknown, "no verdict: 20 of 20 failures may be the harness's own noise"},

@@ -10,11 +10,12 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/prose"
+	"github.com/holdfast-ha/holdfast/framework/stats"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 // Excused are failures that say nothing of the system under test: see evidence.Run.Excuse. So do requests that were never answered while the
-// control lane failed, too, if nothing else is known of them.
+// control lane failed about as often, if nothing else is known of them.
 type Excused struct {
 	Total uint64
 	by    map[evidence.Reason]uint64
@@ -23,8 +24,9 @@ type Excused struct {
 // Blamed separates the excused failures from those of the system under test. Call it after all requests were read.
 func (l *Failures) Blamed() (rest *Failures, x Excused) {
 	rest = l.None()
+	noisy := l.Noisy()
 	l.Groups.Each(func(kind attribution.FailureGroup, at history.Offset, like attribution.SimilarFailures, a attribution.Attribution) {
-		if why := Excuse(kind, at, a, l.Noisy); !why.None() {
+		if why := Excuse(kind, at, a, noisy); !why.None() {
 			x.Add(like.N, why)
 			return
 		}
@@ -34,6 +36,32 @@ func (l *Failures) Blamed() (rest *Failures, x Excused) {
 		return l, x
 	}
 	return rest, x
+}
+
+// rarely is how unlikely it must be that a lane failed as often as it did, had it failed twice as often as the control lane: so few requests of that
+// lane tell no more precisely how often.
+const rarely = 0.001
+
+// Noisy are the seconds in which the control lane failed, which leads to no system under test. Where another lane failed far more often, one failure of
+// the control lane does not tell why.
+func (l *Failures) Noisy() map[history.Offset]bool {
+	rates := make(map[history.Lane]float64)
+	if plan := l.facts.Record.Header.Plan; plan != nil {
+		for _, lane := range plan.Lanes {
+			rates[lane.Lane] = lane.RatePerSecond
+		}
+	}
+	noisy := make(map[history.Offset]bool)
+	for second, failed := range l.control {
+		noisy[second] = true
+		share := 2 * float64(failed) / rates[history.LaneControl]
+		for lane, n := range l.failing[second] {
+			if rate := rates[lane]; rate > 0 && share < 1 && n > stats.MostOf(max(n, uint64(rate)), share, rarely) {
+				noisy[second] = false
+			}
+		}
+	}
+	return noisy
 }
 
 // Add counts n excused failures.

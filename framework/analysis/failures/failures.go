@@ -31,9 +31,10 @@ type Failures struct {
 	after  []failuresAfter            // by stage; the first entry counts those before all stages
 	Groups *attribution.FailureGroups // grouped by what decides their cause
 
-	// Seconds with failures: on the control lane, and on others.
-	Noisy, failing map[history.Offset]bool
-	noise          uint64 // failures of the control lane
+	// Seconds with failures: of the control lane, and those of others that were not answered, or too late, by lane.
+	control map[history.Offset]uint64
+	failing map[history.Offset]map[history.Lane]uint64
+	noise   uint64 // failures of the control lane
 }
 
 // stage is a moment in the life of a fault.
@@ -66,9 +67,9 @@ const maxSeconds = 4096
 // NewFailures returns a count without failures.
 func NewFailures(f *evidence.Run) *Failures {
 	l := &Failures{
-		facts:  f,
-		groups: make(map[FailureKind]uint64),
-		Noisy:  make(map[history.Offset]bool), failing: make(map[history.Offset]bool), Groups: attribution.NewFailureGroups(attribution.TimelinesOf(f)),
+		facts:   f,
+		groups:  make(map[FailureKind]uint64),
+		control: make(map[history.Offset]uint64), failing: make(map[history.Offset]map[history.Lane]uint64), Groups: attribution.NewFailureGroups(attribution.TimelinesOf(f)),
 	}
 	for _, fault := range f.Faults {
 		l.stages = append(l.stages, stagesOf(fault, f.Record.Header.Recorded != nil)...)
@@ -116,13 +117,19 @@ func (l *Failures) AddSimilar(a attribution.SimilarFailures) {
 	l.groups[key] += a.N
 	l.place(r.Sent, a.N)
 	l.Groups.Add(a)
-	remember(l.failing, r.Sent)
+	second := r.Sent / evidence.LoadWindow
+	if l.failing[second] == nil && len(l.failing) < maxSeconds {
+		l.failing[second] = make(map[history.Lane]uint64)
+	}
+	if of := l.failing[second]; of != nil && (evidence.Unanswered(r.Outcome) || evidence.Slow(r.Outcome)) {
+		of[r.Lane] += a.N
+	}
 }
 
 // None is the same Failures before the first failure, with what is known of the control lane.
 func (l *Failures) None() *Failures {
 	none := NewFailures(l.facts)
-	none.Noisy, none.noise = l.Noisy, l.noise
+	none.control, none.noise = l.control, l.noise
 	return none
 }
 
@@ -141,12 +148,8 @@ func (l *Failures) place(sent history.Offset, n uint64) {
 // AddNoise counts a failed request of the control lane.
 func (l *Failures) AddNoise(r *history.Request) {
 	l.noise++
-	remember(l.Noisy, r.Sent)
-}
-
-func remember(seconds map[history.Offset]bool, at history.Offset) {
-	if len(seconds) < maxSeconds {
-		seconds[at/evidence.LoadWindow] = true
+	if len(l.control) < maxSeconds {
+		l.control[r.Sent/evidence.LoadWindow]++
 	}
 }
 
@@ -252,7 +255,7 @@ func (l *Failures) noiseLine() []string {
 	}
 	both := 0
 	for second := range l.failing {
-		if l.Noisy[second] {
+		if l.control[second] > 0 {
 			both++
 		}
 	}

@@ -48,10 +48,11 @@ func (x *Sorter) Sort() *SortedFailures {
 	f, l := x.Facts, x.Failures
 	s := &SortedFailures{Inside: l.None(), Outside: l.None(), Innocent: l.None(), Stray: l.None(), maybe: make(map[*outageLane]maybe)}
 	var late, near, hidden uint64
+	noisy := l.Noisy()
 	l.Groups.Each(func(kind attribution.FailureGroup, at history.Offset, all attribution.SimilarFailures, a attribution.Attribution) {
 		for _, like := range x.apart(all, kind, a) {
 			o, to, why := x.outageOf(&like.First), s.Inside, evidence.Reason{}
-			excuse := failures.Excuse(kind, at, a, l.Noisy)
+			excuse := failures.Excuse(kind, at, a, noisy)
 			switch is := o.standing(&like.First, kind, a); {
 			case like.First.Done >= x.Unclear: // allowed for all that is known; Doubts has the rest
 			case x.Besides && x.planned(like, kind, a) && (is == disallowed || is == another || o.strays(f, kind, at, like)):
@@ -74,7 +75,7 @@ func (x *Sorter) Sort() *SortedFailures {
 					hidden += like.N
 				}
 				if !kind.Known() {
-					s.mayBeNoise(o, like, failures.Excuse(kind, at, attribution.Attribution{}, l.Noisy), true)
+					s.mayBeNoise(o, like, failures.Excuse(kind, at, attribution.Attribution{}, noisy), true)
 				}
 			}
 			if why.None() {
