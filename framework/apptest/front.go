@@ -82,11 +82,12 @@ func (p Probe) unknown(a app.App, u *url.URL) error {
 // front is what the probe's requests pass before they come to the pods that answer them; nil: nothing, or nothing that is known.
 func (p Probe) front(a app.App) *history.Front {
 	if f, is := a.FrontOf(p.URL); is {
-		return &history.Front{Name: f.String(), Entries: f.Entries, Backends: f.Backends}
+		return &history.Front{Name: f.String(), Entries: f.Entries, Backends: f.Backends, Sticky: f.Sticky}
 	}
 	name := p.service(a)
 	if p.atNodes(a) { // the connections end at a node, which chooses the pod
-		return &history.Front{Name: "the node ports of Service " + name, Entries: []string{name}, Backends: []string{name}}
+		s, _ := a.Service(name)
+		return &history.Front{Name: "the node ports of Service " + name, Entries: []string{name}, Backends: []string{name}, Sticky: s.Sticky}
 	}
 	if name != "" && len(p.Behind) > 0 {
 		return &history.Front{Name: "Service " + name, Entries: []string{name}, Backends: p.Behind}

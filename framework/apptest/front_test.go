@@ -114,3 +114,32 @@ func TestNotesAreSaidOnce(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
+
+// Where each client comes to one pod, the record says so: answers then show nothing of the others.
+func TestAFrontThatLeadsEachClientToOnePodIsSaidTo(t *testing.T) {
+	const hash = "nginx.ingress.kubernetes.io/upstream-hash-by"
+	outside := apptest.OfURL("http://web/", 0)
+	outside.Outside = true
+	for name, test := range map[string]struct {
+		old, is string
+		probe   apptest.Probe
+		want    string
+	}{
+		"an Ingress that hashes":      {"metadata: {name: shop}", "metadata: {name: shop, annotations: {" + hash + ": $remote_addr}}", apptest.OfURL("http://shop.example.com/", 0), hash + ": $remote_addr"},
+		"one that hashes the request": {"metadata: {name: shop}", "metadata: {name: shop, annotations: {nginx.org/lb-method: hash $request_id}}", apptest.OfURL("http://shop.example.com/", 0), ""},
+		"one with a cookie":           {"metadata: {name: shop}", "metadata: {name: shop, annotations: {nginx.ingress.kubernetes.io/affinity: cookie}}", apptest.OfURL("http://shop.example.com/", 0), ""},
+		"one with another algorithm":  {"metadata: {name: shop}", "metadata: {name: shop, annotations: {haproxy.org/load-balance: leastconn}}", apptest.OfURL("http://shop.example.com/", 0), ""},
+		"node ports":                  {"metadata: {name: web}\nspec: {selector", "metadata: {name: web}\nspec: {type: NodePort, sessionAffinity: ClientIP, selector", outside, "sessionAffinity ClientIP of Service web"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a, _ := read(t, strings.Replace(behindAnIngress, test.old, test.is, 1))
+			specs, _, err := apptest.Test{App: a, Probes: []apptest.Probe{test.probe}, Faults: []string{"delete-pod"}}.Scenarios()
+			if err != nil || len(specs) == 0 {
+				t.Fatalf("%d scenarios, %v", len(specs), err)
+			}
+			if f, is := specs[0].Fronts[history.LaneFresh]; !is || f.Sticky != test.want {
+				t.Errorf("%+v, want %q", f, test.want)
+			}
+		})
+	}
+}

@@ -131,6 +131,8 @@ type Front struct {
 	// Entries are the Services of which one leads to the proxy's pods, and Backends those whose pods answer in the end.
 	Entries  []string `json:"entries,omitempty"`
 	Backends []string `json:"backends"`
+	// Sticky is why all requests of a client come to the same pod behind it, such as "sessionAffinity ClientIP of Service web"; empty: nothing says so.
+	Sticky string `json:"sticky,omitempty"`
 }
 
 // Fronts are the fronts of the planned lanes; lanes without one are left out.

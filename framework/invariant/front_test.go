@@ -76,6 +76,15 @@ func closed(b *ht.Builder, from, to history.Offset, which func(history.Request) 
 
 func anyRequest(history.Request) bool { return true }
 
+// sticky says of all fronts that each client comes to one pod behind them.
+func sticky(b *ht.Builder) *ht.Builder {
+	return b.Header(func(h *history.Header) {
+		for i := range h.Plan.Lanes {
+			h.Plan.Lanes[i].Front.Sticky = "by its address"
+		}
+	})
+}
+
 // Behind a front, whose answers do not name the pod behind it, that requests met the victims is inferred, and said to be.
 func TestThroughAFront(t *testing.T) {
 	onNode := func(node string) func(history.Request) bool {
@@ -96,6 +105,20 @@ func TestThroughAFront(t *testing.T) {
 		"it leads elsewhere": {
 			edge(ht.Healthy(), "another", "w5", "w6"), none, verdict.Unknown,
 			[]string{"took backend-1, and nothing shows that requests through Ingress shop on fresh came to any of them"}, "",
+		},
+		"each client comes to one pod of an Ingress": {
+			sticky(edge(ht.Healthy(), ht.Service, "w5", "w6")), none, verdict.Unknown,
+			[]string{"Ingress shop leads each client to one pod (by its address), and drain one worker took some of them: nothing shows that requests on fresh came to these"}, "",
+		},
+		"each client comes to one pod of node ports": {
+			sticky(atNodePorts(killed())), ends, verdict.Unknown, []string{"leads each client to one pod (by its address), and kill one worker took some of them"}, "",
+		},
+		"and all pods are taken": {
+			taking(sticky(atNodePorts(ht.Healthy())), []string{"w1", "w2", "w3", "w4", "w5", "w6"}, nil), none, verdict.Held,
+			[]string{"took 6 endpoints: that requests met its victims is inferred"}, "leads each client",
+		},
+		"and its own pod is the victim, which is seen": {
+			sticky(edge(ht.Healthy(), "another", ht.DrainedNode, "w6")), none, verdict.Held, []string{"the victims of", "answered"}, "leads each client",
 		},
 		"its own pod is the victim": {
 			edge(ht.Healthy(), "another", ht.DrainedNode, "w6"), none, verdict.Held,

@@ -116,7 +116,7 @@ func (s *Session) target(ctx context.Context, h *history.Header) error {
 	h.Plan = &history.Plan{}
 	for _, p := range o.sent() {
 		for _, l := range p.lanes {
-			h.Plan.Lanes = append(h.Plan.Lanes, history.LanePlan{Lane: l.Lane, Target: l.Target, RatePerSecond: l.Rate, Front: front(p.from, services[p.probe])})
+			h.Plan.Lanes = append(h.Plan.Lanes, history.LanePlan{Lane: l.Lane, Target: l.Target, RatePerSecond: l.Rate, Front: front(p.from, services[p.probe], finder.Sticky(services[p.probe]))})
 		}
 	}
 	h.Plan.Lanes = append(h.Plan.Lanes, history.LanePlan{Lane: history.LaneControl, RatePerSecond: controlRate})
@@ -162,7 +162,7 @@ func (s *Session) known(ctx context.Context, services []string) error {
 }
 
 // front is the way to some Services: no answer names a pod; nil: it is not known where the way leads.
-func front(from history.LoadFrom, services []string) *history.Front {
+func front(from history.LoadFrom, services []string, sticky string) *history.Front {
 	if len(services) == 0 {
 		return nil
 	}
@@ -170,7 +170,7 @@ func front(from history.LoadFrom, services []string) *history.Front {
 	if from == history.LoadInside {
 		way = "the way from inside of the cluster to "
 	}
-	f := &history.Front{Name: way + prose.List(services)}
+	f := &history.Front{Name: way + prose.List(services), Sticky: sticky}
 	for _, s := range services {
 		_, name, _ := strings.Cut(s, "/")
 		f.Backends = append(f.Backends, name)

@@ -94,6 +94,7 @@ type Service struct {
 	// LoadBalancer says that its type asks for an address outside of the cluster, NodePort that its type asks for ports of the nodes and no more, and
 	// LocalTraffic that a node sends what comes from outside to its own pods only.
 	LoadBalancer, NodePort, LocalTraffic bool
+	Sticky                               string // see StickyService
 }
 
 // New is the application of some manifests. Its namespace is that of the objects that name one, or else fallback, or else
@@ -213,7 +214,7 @@ func serviceOf(s corev1.Service) Service {
 		Namespace: s.Namespace, Name: s.Name,
 		Ports: s.Spec.Ports, Selector: s.Spec.Selector, Headless: s.Spec.ClusterIP == corev1.ClusterIPNone,
 		External: s.Spec.ExternalName, LoadBalancer: s.Spec.Type == corev1.ServiceTypeLoadBalancer, NodePort: s.Spec.Type == corev1.ServiceTypeNodePort,
-		LocalTraffic: s.Spec.ExternalTrafficPolicy == corev1.ServiceExternalTrafficPolicyLocal,
+		LocalTraffic: s.Spec.ExternalTrafficPolicy == corev1.ServiceExternalTrafficPolicyLocal, Sticky: StickyService(s.Name, s.Spec),
 	}
 }
 

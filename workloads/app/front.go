@@ -23,6 +23,7 @@ type Front struct {
 	Entries []string
 	// Elsewhere are those of Entries that are in another namespace or come before the application.
 	Elsewhere []Service
+	Sticky    string // see StickyIngress
 }
 
 // String names the object: "Ingress shop".
@@ -41,7 +42,7 @@ func (a App) Front(u *url.URL) (f Front, ok bool) {
 				continue
 			}
 			if !best.ok || matched.better(best) {
-				best, f = matched, Front{Kind: r.kind, Name: r.name, Gateways: r.gateways}
+				best, f = matched, Front{Kind: r.kind, Name: r.name, Gateways: r.gateways, Sticky: StickyIngress(m.Object.GetAnnotations())}
 			}
 			if f.Kind == r.kind && f.Name == r.name { // rules that differ in a header or a method: which of them answers is not known
 				f.Backends = append(f.Backends, r.backends...)

@@ -226,6 +226,7 @@ type flow struct {
 	through  uint64 // good answers that came through a front, of the victims or of others behind it
 	front    *history.Front
 	answered int    // number of victims that answered
+	stuck    string // see Stats.sticky
 	sent     uint64 // the most requests that were sent before any of them was taken, to whichever pod
 }
 
@@ -259,6 +260,9 @@ func (t *Stats) flows(lanes []history.Lane) (list []flow) {
 				}
 				one.sent = max(one.sent, v.sent.of(lane))
 			}
+			if one.stuck = t.sticky(&one); one.stuck != "" {
+				one.through = 0
+			}
 			list = append(list, one)
 		}
 	}
@@ -280,6 +284,10 @@ func (t *Stats) unsent(f flow) bool {
 func (t *Stats) reached(lanes []history.Lane, which func(flow) bool) (d verdict.Missing) {
 	for _, one := range t.flows(lanes) {
 		if one.answers > 0 || one.through > 0 || t.Requests(one.lane) == 0 || !which(one) {
+			continue
+		}
+		if one.stuck != "" {
+			d.Add("%s leads each client to one pod (%s), and %s took some of them: nothing shows that requests on %s came to these", one.front.Name, one.stuck, one.fault.Name, one.lane)
 			continue
 		}
 		if one.front != nil {

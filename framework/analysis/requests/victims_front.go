@@ -41,6 +41,26 @@ func (s *victims) takeThrough(r *history.Request) {
 	}
 }
 
+// sticky is why nothing shows that requests through a front came to the victims of a fault: each client comes to one of its pods, and the fault left some
+// of them alone. Empty: they may have, as far as is known.
+func (t *Stats) sticky(one *flow) string {
+	if one.front == nil || one.front.Sticky == "" || one.answers > 0 {
+		return ""
+	}
+	taken := make(map[string]bool)
+	for _, v := range one.victims {
+		taken[v.pod] = true
+	}
+	for _, slice := range t.facts.Record.StateAt(one.fault.Injecting.At - 1).Slices {
+		for _, e := range slice.Endpoints {
+			if slices.Contains(one.front.Backends, slice.Service) && e.Ready && !taken[e.Pod] {
+				return one.front.Sticky
+			}
+		}
+	}
+	return ""
+}
+
 // throughFronts says, for each lane that passes a front, how many of its requests may have met the victims behind it.
 func throughFronts(flows []flow, fault *stages.FaultLife) (lines []string) {
 	for _, one := range flows {

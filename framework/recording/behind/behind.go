@@ -33,6 +33,17 @@ type Finder struct {
 	untyped    dynamic.Interface
 	namespaces []string
 	nodes      func(context.Context) []string // their addresses; none: they cannot be read
+	sticky     map[string]string              // by Service that was found; see Sticky
+}
+
+// Sticky is why all requests of a client come to the same pod of some Services that were found; empty: nothing says so.
+func (f *Finder) Sticky(services []string) string {
+	for _, s := range services {
+		if why := f.sticky[s]; why != "" {
+			return why
+		}
+	}
+	return ""
 }
 
 // New is a Finder in some namespaces, or in all. The configuration should only be able to read.
@@ -55,7 +66,7 @@ func Of(client kubernetes.Interface, untyped dynamic.Interface, namespaces []str
 	if len(namespaces) == 0 {
 		namespaces = []string{metav1.NamespaceAll}
 	}
-	f := &Finder{client: client, untyped: untyped, namespaces: namespaces}
+	f := &Finder{client: client, untyped: untyped, namespaces: namespaces, sticky: make(map[string]string)}
 	var once sync.Once
 	var addresses []string
 	f.nodes = func(ctx context.Context) []string {
@@ -119,6 +130,7 @@ func (f *Finder) byService(ctx context.Context, u *url.URL) (found []string, err
 			s := &list.Items[i]
 			if leadsTo(s, u) || f.onNode(ctx, s, u) {
 				found = append(found, s.Namespace+"/"+s.Name)
+				f.sticky[s.Namespace+"/"+s.Name] = app.StickyService(s.Name, s.Spec)
 			}
 		}
 	}
@@ -176,6 +188,9 @@ func (f *Finder) byIngress(ctx context.Context, u *url.URL) (found []string, err
 	}
 	for _, l := range byClass {
 		found = append(found, l.services...)
+		for _, s := range l.services {
+			f.sticky[s] = cmp.Or(f.sticky[s], l.sticky)
+		}
 	}
 	return found, err
 }
@@ -193,6 +208,7 @@ func classOf(in *networkingv1.Ingress) string {
 type longest struct {
 	rank     rank
 	services []string
+	sticky   string
 }
 
 // rank says how well a rule fits; the zero value: there is no rule.
@@ -222,7 +238,7 @@ func (l *longest) take(r rank, services ...string) {
 	case better < 0:
 		return
 	case better > 0:
-		l.rank, l.services = r, nil
+		l.rank, l.services, l.sticky = r, nil, ""
 	}
 	l.services = append(l.services, services...)
 }
@@ -241,7 +257,10 @@ func ofIngress(in *networkingv1.Ingress, u *url.URL, into *longest) {
 			if s := p.Backend.Service; s != nil {
 				services = append(services, in.Namespace+"/"+s.Name)
 			}
-			into.take(rankOf(rule.Host == u.Hostname(), p.Path, exact(p)), services...)
+			if r := rankOf(rule.Host == u.Hostname(), p.Path, exact(p)); r.compare(into.rank) >= 0 {
+				into.take(r, services...)
+				into.sticky = cmp.Or(app.StickyIngress(in.Annotations), into.sticky)
+			}
 		}
 	}
 }

@@ -111,6 +111,41 @@ func TestFind(t *testing.T) {
 	}
 }
 
+// Where each client comes to one pod of a Service, a recording says so.
+func TestSticky(t *testing.T) {
+	client, f := cluster(t)
+	for _, edit := range []func() error{
+		func() error {
+			s, err := client.CoreV1().Services("shop").Get(t.Context(), "web", metav1.GetOptions{})
+			if err == nil {
+				s.Spec.SessionAffinity = corev1.ServiceAffinityClientIP
+				_, err = client.CoreV1().Services("shop").Update(t.Context(), s, metav1.UpdateOptions{})
+			}
+			return err
+		},
+		func() error {
+			in, err := client.NetworkingV1().Ingresses("shop").Get(t.Context(), "in", metav1.GetOptions{})
+			if err == nil {
+				in.Annotations = map[string]string{"haproxy.org/load-balance": "source"}
+				_, err = client.NetworkingV1().Ingresses("shop").Update(t.Context(), in, metav1.UpdateOptions{})
+			}
+			return err
+		},
+	} {
+		if err := edit(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for url, want := range map[string]string{
+		"http://web.shop/": "sessionAffinity ClientIP of Service web", "https://shop.example.com/cart/1": "haproxy.org/load-balance: source", "http://192.0.2.1/": "",
+	} {
+		found, _, err := f.Find(t.Context(), url)
+		if got := f.Sticky(found); err != nil || got != want {
+			t.Errorf("%s: %q, %v; want %q", url, got, err, want)
+		}
+	}
+}
+
 // A controller joins the rules of all its Ingresses, and each has its own: what a rule of another Ingress takes away, does not reach a Service.
 // Else the disturbance of a Service that no request comes to would show something about the requests.
 func TestFindAmongSeveralIngresses(t *testing.T) {
