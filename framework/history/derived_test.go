@@ -75,31 +75,6 @@ func TestUnderPressure(t *testing.T) {
 	}
 }
 
-func TestGapsThatOverlap(t *testing.T) {
-	run := historytest.New().Gap("pods", 2*s, 4*s).Gap("nodes", 6*s, 8*s).Run()
-	tests := []struct {
-		from, to history.Offset
-		want     []string
-	}{
-		{0, forever, []string{"pods", "nodes"}},
-		{0, 2 * s, nil},
-		{0, 2*s + 1, []string{"pods"}},
-		{3 * s, 3*s + 1, []string{"pods"}},
-		{4 * s, 6 * s, []string{"pods"}},
-		{4*s + 1, 6 * s, nil},
-		{5 * s, 7 * s, []string{"nodes"}},
-	}
-	for _, test := range tests {
-		var got []string
-		for _, e := range run.Gaps(test.from, test.to) {
-			got = append(got, e.Gap.What)
-		}
-		if diff := cmp.Diff(test.want, got); diff != "" {
-			t.Errorf("from %v to %v (-want +got):\n%s", test.from, test.to, diff)
-		}
-	}
-}
-
 func TestTroubles(t *testing.T) {
 	run := historytest.Healthy().Trouble(3*s, "first").Trouble(4*s, "second").Run()
 	got := run.Troubles()

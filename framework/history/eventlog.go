@@ -2,7 +2,6 @@ package history
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,13 +10,6 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history/files"
 	"github.com/holdfast-ha/holdfast/framework/history/intern"
 	"github.com/holdfast-ha/holdfast/framework/history/rows"
-)
-
-// maxEventBytes bounds the memory that the events of a record take, of which a few bytes on the disk can be many. It is that of about three weeks of a
-// cluster with 150 nodes and 3,000 pods. Each event takes eventBytes beside its text.
-const (
-	maxEventBytes = 2 << 30
-	eventBytes    = 256
 )
 
 // eventLog is the content of events.jsonl.
@@ -35,8 +27,7 @@ type eventLog struct {
 	first bool          // the current line is the first of its file
 	bytes int64         // of the whole lines of the current file
 	keep  func(e Event) // what is done with an event; nil: it is added to events
-	taken int64         // the memory of events, at most
-	most  int64         // of that; 0: maxEventBytes
+	room  rows.Room     // for events
 	texts intern.Pool
 }
 
@@ -121,8 +112,8 @@ func (l *eventLog) take(line []byte) error {
 		l.keep(e)
 		return nil
 	}
-	if l.taken += int64(len(line)) + eventBytes; l.taken > cmp.Or(l.most, maxEventBytes) {
-		return fmt.Errorf("does not fit: with it the events take more than %d MiB of memory, and what follows is not read", cmp.Or(l.most, maxEventBytes)>>20)
+	if err := l.room.Take(line); err != nil {
+		return err
 	}
 	l.events = append(l.events, e)
 	return nil

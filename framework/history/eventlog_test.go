@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/holdfast-ha/holdfast/framework/history/packed"
+	"github.com/holdfast-ha/holdfast/framework/history/rows"
 )
 
 // TestEventsThatTakeTooMuchMemoryAreNotRead: some bytes of a compressed file can be any number of events, and a line can be an event that takes much more
@@ -30,11 +31,11 @@ func TestEventsThatTakeTooMuchMemoryAreNotRead(t *testing.T) {
 			return nil
 		},
 	} {
-		l := &eventLog{name: EventsFile, most: most}
+		l := &eventLog{name: EventsFile, room: rows.Room{Most: most}}
 		must(t, read(l))
 		text := 0
 		for _, e := range l.events {
-			if text += eventBytes; e.Trouble != nil {
+			if text += rows.BesideText; e.Trouble != nil {
 				text += len(e.Trouble.What)
 			}
 		}
@@ -42,7 +43,7 @@ func TestEventsThatTakeTooMuchMemoryAreNotRead(t *testing.T) {
 			t.Errorf("%s: %d of them, %d bytes, are kept: %s", what, len(l.events), text, problems)
 		}
 	}
-	all := &eventLog{name: EventsFile, most: 64 << 20}
+	all := &eventLog{name: EventsFile, room: rows.Room{Most: 64 << 20}}
 	must(t, all.read(strings.NewReader(header+small)))
 	if len(all.events) != 10_001 {
 		t.Errorf("%d events of 10,001 where there is room for them", len(all.events))

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -108,8 +109,9 @@ func (s *stage) resumed(t *testing.T) {
 		t.Errorf("resumed after a rollout that no recorder saw: exit code %d", code)
 	}
 	run, err := history.Open(filepath.Join(cmd.Dir, "artifacts", "latest", "record", "shop"))
-	if err != nil || run.Incomplete != "" || len(run.Gaps(0, time.Hour)) != 1 {
-		t.Errorf("resumed: %v, %s, gaps %v", err, run.Incomplete, run.Gaps(0, time.Hour))
+	gaps := slices.DeleteFunc(run.Events, func(e history.Event) bool { return e.Gap == nil })
+	if err != nil || run.Incomplete != "" || len(gaps) != 1 {
+		t.Errorf("resumed: %v, %s, gaps %v", err, run.Incomplete, gaps)
 	}
 	s.judgedAgain(t, filepath.Join(cmd.Dir, "artifacts", "latest"), 5)
 }

@@ -2,7 +2,9 @@ package rows
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
+	"fmt"
 	"io"
 )
 
@@ -37,4 +39,26 @@ func (l *LineReader) Next() ([]byte, error) {
 			return l.long, nil
 		}
 	}
+}
+
+const (
+	// mostBytes is the memory for events of about three weeks of a cluster with 150 nodes and 3,000 pods.
+	mostBytes = 2 << 30
+	// BesideText is what an event takes beside its text.
+	BesideText = 256
+)
+
+// Room bounds the memory that the lines of files take, of which a few bytes on a disk can be many. The zero value has room for mostBytes.
+type Room struct {
+	Most  int64 // bytes; 0: mostBytes
+	taken int64
+}
+
+// Take returns an error if there is no room for what a line says.
+func (r *Room) Take(line []byte) error {
+	most := cmp.Or(r.Most, mostBytes)
+	if r.taken += int64(len(line)) + BesideText; r.taken > most {
+		return fmt.Errorf("does not fit: with it the events take more than %d KiB of memory, and what follows is not read", most>>10)
+	}
+	return nil
 }
