@@ -40,7 +40,7 @@ func (d door) leads(path string) bool {
 	if d.client == nil || d.client.url == "" {
 		return false
 	}
-	f, is := d.app.FrontOf(d.client.url + path)
+	f, is := d.FrontOf(d.client.url + path)
 	return is && slices.Contains(f.Backends, d.service.Name)
 }
 
@@ -79,6 +79,10 @@ var classes = map[string]string{
 
 // clientsOf are the ways in which the Ingresses and HTTPRoutes of an application lead clients to its Services.
 func clientsOf(a app.App) (all []client) {
+	kinds := map[string]bool{}
+	for _, m := range a.All() {
+		kinds[m.Object.GetKind()] = true
+	}
 	for _, m := range a.Manifests {
 		class, is := classes[m.Object.GroupVersionKind().GroupKind().String()]
 		var r route
@@ -86,10 +90,9 @@ func clientsOf(a app.App) (all []client) {
 		if !is || m.Object.GetNamespace() != a.Namespace || err != nil || json.Unmarshal(text, &r) != nil { // the API server says what is wrong
 			continue
 		}
-		controlled := slices.ContainsFunc(a.All(), func(m app.Manifest) bool { return m.Object.GetKind() == class })
 		for _, c := range r.clients(m) {
 			c.front = m.Object.GetKind() + " " + m.Object.GetName()
-			if controlled && c.path != "" && c.host != "" && !strings.Contains(c.host, "*") {
+			if kinds[class] && c.path != "" && c.host != "" && !strings.Contains(c.host, "*") {
 				c.url = r.scheme(c.host) + "://" + c.host
 				if f, is := a.FrontOf(c.url + c.path); !is || len(f.Entries)+len(f.Elsewhere) == 0 {
 					c.url = ""

@@ -16,7 +16,7 @@ import (
 
 // door is a port of a Service that takes TCP, and what is known of the pods behind it.
 type door struct {
-	app      app.App
+	*guesser
 	service  app.Service
 	workload app.Workload
 	port     corev1.ServicePort
@@ -37,15 +37,15 @@ func (d door) address() string {
 	return net.JoinHostPort(d.service.Name, strconv.Itoa(int(port)))
 }
 
-// doorsOf are the ports of a Service that can be asked, and why there is none.
-func doorsOf(a app.App, s app.Service, w app.Workload, all []client) (doors []door, why string) {
+// doors are the ports of a Service that can be asked, and why there is none.
+func (g *guesser) doors(s app.Service, w app.Workload) (doors []door, why string) {
 	asks := asksOf(w)
 	for _, p := range s.Ports {
 		if !isTCP(p.Protocol) {
 			why = fmt.Sprintf("its port %d takes %s, and holdfast sends requests over TCP alone", p.Port, p.Protocol)
 			continue
 		}
-		d := door{app: a, service: s, workload: w, port: p}
+		d := door{guesser: g, service: s, workload: w, port: p}
 		if !d.find() {
 			why = fmt.Sprintf("its port %d leads to port %s, which no container of %s %s names", p.Port, p.TargetPort.StrVal, w.Kind, w.Name)
 			continue
@@ -58,8 +58,8 @@ func doorsOf(a app.App, s app.Service, w app.Workload, all []client) (doors []do
 				d.other = one.port.String()
 			}
 		}
-		if i := slices.IndexFunc(all, func(c client) bool { return c.service == s.Name && c.of(p) }); i >= 0 {
-			d.client = &all[i]
+		if i := slices.IndexFunc(g.clients[s.Name], func(c client) bool { return c.of(p) }); i >= 0 {
+			d.client = &g.clients[s.Name][i]
 		}
 		doors = append(doors, d)
 	}
@@ -179,18 +179,28 @@ func numberOf(c corev1.Container, port intstr.IntOrString) int32 {
 	return port.IntVal
 }
 
-// speaks reports whether a name says that a port speaks one of some protocols: it is that of the protocol, or begins or ends with it.
+// spoken matches the names of ports that speak one of some protocols: those of the protocols, and what begins or ends with them.
 //
 // Source: https://kubernetes.io/docs/concepts/services-networking/service/#application-protocol,
 // https://istio.io/latest/docs/ops/configuration/traffic-management/protocol-selection/
-func speaks(name, protocols string) bool {
-	return regexp.MustCompile(`^(tcp-)?(` + protocols + `)([^a-z]|$)|-(` + protocols + `)$`).MatchString(name)
+func spoken(protocols string) *regexp.Regexp {
+	return regexp.MustCompile(`^(tcp-)?(` + protocols + `)([^a-z]|$)|-(` + protocols + `)$`)
 }
 
-// named is what says that the port speaks one of some protocols; empty: nothing does.
-func (d door) named(protocols string) string {
+var (
+	webSockets = spoken("ws|wss|websocket")
+	grpcs      = spoken("grpcs?")
+	grpcWeb    = spoken("grpc-web")
+	http2      = spoken("h2c|http2")
+	web        = spoken("http|web")
+	secured    = spoken("https|wss|grpcs|tls|ssl")
+	unsecured  = spoken("http|http1|http2|h2c|ws")
+)
+
+// named is what says that the port speaks a protocol; empty: nothing does.
+func (d door) named(protocol *regexp.Regexp) string {
 	for _, one := range d.names() {
-		if speaks(one.name, protocols) {
+		if protocol.MatchString(one.name) {
 			return one.words
 		}
 	}
@@ -219,9 +229,9 @@ var overTLS = []int32{443, 6443, 8443, 9443, 10250}
 func (d door) tls() string {
 	for _, one := range d.names() {
 		switch {
-		case speaks(one.name, "https|wss|grpcs|tls|ssl"):
+		case secured.MatchString(one.name):
 			return one.words
-		case speaks(one.name, "http|http1|http2|h2c|ws"):
+		case unsecured.MatchString(one.name):
 			return ""
 		}
 	}

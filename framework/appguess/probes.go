@@ -19,13 +19,41 @@ type probe struct {
 	lines []string
 }
 
+// guesser guesses the probes of an application. It has what is looked up often.
+type guesser struct {
+	app.App
+	services map[string]app.Service
+	behind   map[string][]app.Workload // by the name of a Service
+	clients  map[string][]client       // by the name of a Service
+	texts    map[string][]string       // what a ConfigMap or a Secret has, by its kind and name
+	routed   bool                      // a controller of the manifests answers for hosts
+}
+
+func newGuesser(a app.App) *guesser {
+	g := &guesser{App: a, services: map[string]app.Service{}, behind: map[string][]app.Workload{}, clients: map[string][]client{}, texts: map[string][]string{}}
+	for _, s := range a.Services {
+		g.services[s.Name] = s
+	}
+	for _, w := range a.Workloads {
+		for _, name := range w.Services {
+			g.behind[name] = append(g.behind[name], w)
+		}
+	}
+	for _, c := range clientsOf(a) {
+		g.clients[c.service] = append(g.clients[c.service], c)
+		g.routed = g.routed || c.url != ""
+	}
+	g.configure()
+	return g
+}
+
 // probes is the part of the file with the probes, one for each Service that clients use. Not found: there is none.
 func probes(a app.App) (text string, found bool) {
 	var b strings.Builder
 	b.WriteString("probes:\n")
-	all := clientsOf(a)
+	g := newGuesser(a)
 	for _, s := range a.Services {
-		p := ofService(a, all, s)
+		p := g.ofService(s)
 		if p.why != "" {
 			fmt.Fprintf(&b, "  # %s\n", comment(p.why))
 		}
@@ -67,16 +95,16 @@ func nothingAsked(a app.App) string {
 }
 
 // ofService is the probe of a Service.
-func ofService(a app.App, all []client, s app.Service) probe {
-	behind := a.Behind(s.Name)
-	if len(behind) == 0 || len(s.Ports) == 0 || s.Headless && askedElsewhere(a, all, s) {
+func (g *guesser) ofService(s app.Service) probe {
+	behind := g.behind[s.Name]
+	if len(behind) == 0 || len(s.Ports) == 0 || s.Headless && g.askedElsewhere(s) {
 		return probe{}
 	}
 	at := slices.IndexFunc(behind, func(w app.Workload) bool { return w.Replicas > 0 })
 	if at < 0 {
 		return probe{why: fmt.Sprintf("Service %s is not asked: %s %s has no replicas, so that no pod answers.", s.Name, behind[0].Kind, behind[0].Name)}
 	}
-	doors, why := doorsOf(a, s, behind[at], all)
+	doors, why := g.doors(s, behind[at])
 	if len(doors) == 0 {
 		return probe{why: fmt.Sprintf("Service %s is not asked: %s.", s.Name, why)}
 	}
@@ -84,17 +112,18 @@ func ofService(a app.App, all []client, s app.Service) probe {
 	switch {
 	case !best.exporter() && !slices.ContainsFunc(doors, func(d door) bool { return d.client != nil || !d.metrics() }):
 		return probe{why: fmt.Sprintf("Service %s is not asked: by its name, its port %d is for metrics or debugging, and not for clients.", s.Name, best.port.Port)}
-	case s.LoadBalancer && best.client == nil && len(best.asked) == 0 && slices.ContainsFunc(all, func(c client) bool { return c.url != "" }):
+	case s.LoadBalancer && best.client == nil && len(best.asked) == 0 && g.routed:
 		return probe{why: fmt.Sprintf("Service %s is not asked: it leads to the controller of Ingresses and HTTPRoutes, which answers for their hosts alone.", s.Name)}
 	}
 	return best.guess()
 }
 
 // askedElsewhere reports whether the pods of a headless Service are asked at another Service, which has an address.
-func askedElsewhere(a app.App, all []client, s app.Service) bool {
-	return slices.ContainsFunc(a.Services, func(o app.Service) bool {
-		shares := slices.ContainsFunc(a.Behind(o.Name), func(w app.Workload) bool { return slices.Contains(w.Services, s.Name) })
-		return shares && !o.Headless && len(ofService(a, all, o).lines) > 0
+func (g *guesser) askedElsewhere(s app.Service) bool {
+	return slices.ContainsFunc(g.behind[s.Name], func(w app.Workload) bool {
+		return slices.ContainsFunc(w.Services, func(name string) bool {
+			return !g.services[name].Headless && len(g.ofService(g.services[name]).lines) > 0
+		})
 	})
 }
 

@@ -32,7 +32,7 @@ func fixed(why string, lines ...string) func(door) (string, []string) {
 var servers = []server{
 	{"redis|valkey|keydb|dragonfly", 6379, true, redis},
 	{"postgres|postgresql|pg", 5432, false, postgres},
-	{"memcached?", 11211, true, fixed("memcached says its version.", `body: "version\r\n"`, "expect: {contains: VERSION}")},
+	{"memcached|memcache", 11211, true, fixed("memcached says its version.", `body: "version\r\n"`, "expect: {contains: VERSION}")},
 	{"mysql|mariadb", 3306, true, fixed("MySQL and MariaDB greet each connection. One that counts clients which do not log in (max_connect_errors) needs skip-host-cache.",
 		"expect: {contains: _password}", "rate: 20")},
 	{"mongo|mongodb", 27017, true, fixed("MongoDB answers HTTP with a hint. Its own protocol has bytes that are no text.", "/", "expect: {contains: MongoDB}", "lanes: [fresh]")},
@@ -62,9 +62,10 @@ func (d door) known() (p probe, is bool) {
 	}
 	about := strings.ToLower(d.about + " " + d.workload.Name + " " + d.service.Name)
 	for _, s := range servers {
-		called := regexp.MustCompile(`\b(` + s.names + `)`).MatchString(about)
-		isNamed := regexp.MustCompile(`^(tcp-)?(` + s.names + `)$`)
-		if !isNamed.MatchString(d.name) && !isNamed.MatchString(d.port.Name) && (!d.numbered(s.port) || !s.alone && !called) {
+		names := strings.Split(s.names, "|")
+		called := slices.ContainsFunc(names, func(name string) bool { return strings.Contains(about, name) })
+		isNamed := slices.Contains(names, strings.TrimPrefix(d.name, "tcp-")) || slices.Contains(names, strings.TrimPrefix(d.port.Name, "tcp-"))
+		if !isNamed && (!d.numbered(s.port) || !s.alone && !called) {
 			continue
 		}
 		why, lines := s.ask(d)
@@ -127,17 +128,24 @@ func (d door) has(pattern string) bool {
 			texts = append(texts, e.Name+"="+e.Value)
 		}
 	}
-	configs := workloads.ConfigsOf(d.workload.Template)
-	for _, m := range d.app.Manifests {
-		if !slices.ContainsFunc(configs, func(c workloads.Config) bool { return c.Kind == m.Object.GetKind() && c.Name == m.Object.GetName() }) {
+	for _, c := range workloads.ConfigsOf(d.workload.Template) {
+		texts = append(texts, d.texts[c.String()]...)
+	}
+	return slices.ContainsFunc(texts, regexp.MustCompile(pattern).MatchString)
+}
+
+// configure keeps what the ConfigMaps and Secrets of the manifests have, as NAME=VALUE and as it is.
+func (g *guesser) configure() {
+	for _, m := range g.Manifests {
+		if kind := m.Object.GetKind(); kind != "ConfigMap" && kind != "Secret" {
 			continue
 		}
+		at := m.Object.GetKind() + " " + m.Object.GetName()
 		for _, field := range []string{"data", "stringData"} {
 			content, _, _ := unstructured.NestedStringMap(m.Object.Object, field)
 			for key, text := range content {
-				texts = append(texts, key+"="+text, text)
+				g.texts[at] = append(g.texts[at], key+"="+text, text)
 			}
 		}
 	}
-	return slices.ContainsFunc(texts, regexp.MustCompile(pattern).MatchString)
 }

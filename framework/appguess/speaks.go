@@ -15,7 +15,7 @@ const unverified = "tls: {unverified: true}"
 
 // guess is the probe of a port. What a kubelet asks it says best how the server is asked; its names, the server and its number come next.
 func (d door) guess() probe {
-	if words := d.named("ws|wss|websocket"); words != "" {
+	if words := d.named(webSockets); words != "" {
 		return d.socket(words)
 	}
 	switch {
@@ -28,16 +28,16 @@ func (d door) guess() probe {
 		return p
 	}
 	tls := d.tls()
-	if words := d.named("grpcs?"); words != "" && d.named("grpc-web") == "" {
+	if words := d.named(grpcs); words != "" && d.named(grpcWeb) == "" {
 		return d.health(words+". Nothing says whether the server has the health service: if it has not, name one of its methods with call.", ask{tls: tls != ""})
 	}
-	words := d.named("h2c|http2")
+	words := d.named(http2)
 	switch {
 	case tls != "":
 		return d.page("https", tls+".")
 	case words != "":
 		return d.page("http", words+": HTTP/2 without TLS.", "lanes: [h2c-fresh, h2c]")
-	case d.named("http|web") != "" || d.numbered(80, 8080) || d.metrics() || d.client != nil:
+	case d.named(web) != "" || d.numbered(80, 8080) || d.metrics() || d.client != nil:
 		return d.page("http", fmt.Sprintf("Guessed from port %d.", d.port.Port))
 	}
 	return d.accepts(fmt.Sprintf("Nothing says what port %d answers.", d.port.Port))
