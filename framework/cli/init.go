@@ -116,6 +116,9 @@ func (f initFlags) write(cmd *cobra.Command) error {
 		return err
 	}
 	say := terminal.SayTo(cmd.OutOrStdout())
+	for _, note := range a.Notes {
+		say("note: %s", note)
+	}
 	for _, found := range (apptest.Test{App: a}).Findings() {
 		say("cannot work here: %s", found)
 	}

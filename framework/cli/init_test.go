@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -63,8 +64,29 @@ func TestInitFromANamespaceOnlyReads(t *testing.T) {
 	}
 }
 
+// init says what of the manifests is not tested, and what it wrote can be read although it is in the folder of the manifests.
+func TestInitSaysWhatIsLeftOut(t *testing.T) {
+	t.Chdir(t.TempDir())
+	const shop = `{"apiVersion": "v1", "kind": "List", "items": [
+{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}, "spec": {"selector": {"matchLabels": {"app": "web"}}, "template": {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}}},
+{"apiVersion": "v1", "kind": "Service", "metadata": {"name": "web"}, "spec": {"selector": {"app": "web"}, "ports": [{"port": 80}]}},
+{"apiVersion": "monitoring.coreos.com/v1", "kind": "PodMonitor", "metadata": {"name": "web"}}]}`
+	if err := os.WriteFile("shop.json", []byte(shop), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"init", "-f", "."}, {"test", "--check"}} {
+		out, code, err := execute(t, args...)
+		if code != 0 || err != nil || !strings.Contains(out, "note: Left out, and not part of the verdict: PodMonitor.monitoring.coreos.com web, because") {
+			t.Errorf("%q: exit code %d, %v\n%s", args, code, err, out)
+		}
+	}
+}
+
 func TestInitRefuses(t *testing.T) {
 	t.Chdir(t.TempDir())
+	if err := errors.Join(os.Mkdir("overlay", 0o755), os.WriteFile("overlay/kustomization.yaml", nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
 	kubeconfigOf(t, "http://127.0.0.1:1")
 	for name, test := range map[string]struct {
 		args []string
@@ -72,6 +94,7 @@ func TestInitRefuses(t *testing.T) {
 		want string
 	}{
 		"no manifests":          {[]string{"init"}, 4, "no manifests"},
+		"a kustomization":       {[]string{"init", "-f", "overlay"}, 4, "overlay is a kustomization: use -k overlay in place of -f overlay"},
 		"a cluster and files":   {[]string{"init", "--context", "staging", "-f", "k8s/"}, 4, "--context with -f, -k or --chart"},
 		"no namespace":          {[]string{"init", "--context", "staging"}, 4, "name the namespace"},
 		"no such context":       {[]string{"init", "--kubeconfig", "kubeconfig", "--context", "prod", "-n", "shop"}, 4, `no context "prod"`},

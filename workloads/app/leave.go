@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
@@ -32,13 +31,14 @@ var unserving = map[string][]string{
 // leaveOut takes out the objects of kinds that the user names, and those that nothing serves by, if nothing defines their kind. The notes name them.
 func (a *App) leaveOut(manifests []Manifest) (kept []Manifest, err error) {
 	left, found := map[string][]string{}, map[string]bool{}
-	meshed := slices.ContainsFunc(manifests, joinsMesh)
+	ofMesh := func(m Manifest) bool { return strings.HasSuffix(m.Object.GroupVersionKind().Group, ".istio.io") }
+	meshed := slices.ContainsFunc(manifests, ofMesh) && slices.ContainsFunc(manifests, joinsMesh)
 	for _, m := range manifests {
 		kind := m.Object.GroupVersionKind().GroupKind()
 		why := ""
 		if kinds, is := unserving[kind.Group]; is && (kinds == nil || slices.Contains(kinds, kind.Kind)) &&
-			!a.kinds.may(kind) && (!meshed || !strings.HasSuffix(kind.Group, ".istio.io")) {
-			why = "nothing defines this kind, and no request is answered by it"
+			!a.kinds.may(kind) && (!meshed || !ofMesh(m)) {
+			why = "no manifest defines this kind, and no request is answered by it"
 		}
 		for _, name := range a.without {
 			if strings.EqualFold(name, kind.Kind) || strings.EqualFold(name, kind.String()) {
@@ -67,20 +67,11 @@ func (a *App) leaveOut(manifests []Manifest) (kept []Manifest, err error) {
 	return kept, nil
 }
 
-// joinsMesh reports whether pods get a sidecar of Istio: what Istio is told then decides how they are reached.
+// joinsMesh reports whether pods get a sidecar of Istio, by their own labels and annotations or by those of a namespace: what Istio is told then decides
+// how they are reached.
 func joinsMesh(m Manifest) bool {
-	says := func(marks map[string]string) bool {
-		return marks["istio-injection"] == "enabled" || marks["istio.io/rev"] != "" || marks["sidecar.istio.io/inject"] == "true"
-	}
-	if says(m.podLabels()) || m.Object.GetKind() == "Namespace" && says(m.Object.GetLabels()) {
-		return true
-	}
-	_, path := m.PodSpec()
-	if path == nil {
-		return false
-	}
-	notes, _, _ := unstructured.NestedStringMap(m.Object.Object, append(slices.Clone(path[:len(path)-1]), "metadata", "annotations")...)
-	return says(notes)
+	said := fmt.Sprint(m.Object.Object)
+	return slices.ContainsFunc([]string{"istio-injection:enabled", "istio.io/rev:", "sidecar.istio.io/inject:true"}, func(mark string) bool { return strings.Contains(said, mark) })
 }
 
 // once returns an error that names both files of each object that is there twice: which is meant is not known. Where both say the same, one is kept,

@@ -86,12 +86,13 @@ func TestWhatServesNothingIsLeftOut(t *testing.T) {
 		left    string // kinds in the notes
 		kept    string
 	}{
-		"monitoring":           {text: web + monitor, left: "ServiceMonitor.monitoring.coreos.com x, because nothing defines this kind, and no request is answered by it"},
+		"monitoring":           {text: web + monitor, left: "ServiceMonitor.monitoring.coreos.com x, because no manifest defines this kind, and no request is answered by it"},
 		"dashboards, policies": {text: web + dashboard + policy, left: "GrafanaDashboard.grafana.integreatly.org x, because|ClusterPolicy.kyverno.io x, because"},
 		"defined":              {text: web + monitor + defines, kept: "ServiceMonitor"},
 		"Prometheus itself":    {text: web + custom("monitoring.coreos.com/v1", "Prometheus"), kept: "Prometheus"},
 		"a mesh elsewhere":     {text: web + virtual, left: "VirtualService.networking.istio.io x"},
 		"a mesh of its own":    {text: strings.Replace(web, "labels: {app: web}}", "labels: {app: web}, annotations: {sidecar.istio.io/inject: 'true'}}", 1) + virtual, kept: "VirtualService"},
+		"a mesh by revision":   {text: strings.Replace(web, "labels: {app: web}}", "labels: {app: web, istio.io/rev: stable}}", 1) + virtual, kept: "VirtualService"},
 		"a mesh by namespace":  {text: web + virtual + "---\napiVersion: v1\nkind: Namespace\nmetadata: {name: app, labels: {istio-injection: enabled}}\n", kept: "VirtualService"},
 		"what makes Secrets":   {text: web + custom("cert-manager.io/v1", "Certificate") + custom("bitnami.com/v1alpha1", "SealedSecret"), kept: "Certificate"},
 		"as the user says":     {text: web + custom("cert-manager.io/v1", "Certificate") + custom("x.io/v1", "Certificate"), without: []string{"certificate.cert-manager.io"}, left: "Certificate.cert-manager.io x, because --without says so", kept: "Certificate"},

@@ -27,7 +27,7 @@ func TestACertificateSaysWhatIsLeftOut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"ServiceMonitor.monitoring.coreos.com web, because nothing defines", "Certificate.cert-manager.io tls, because --without says so"} {
+	for _, want := range []string{"ServiceMonitor.monitoring.coreos.com web, because no manifest defines", "Certificate.cert-manager.io tls, because --without says so"} {
 		if said := strings.Join(a.Notes, "\n"); !strings.Contains(said, want) || !strings.Contains(strings.Join(a.Upgrade.Notes, "\n"), want) {
 			t.Errorf("the certificate says %q, want %q", said, want)
 		}
