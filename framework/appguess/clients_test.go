@@ -34,6 +34,7 @@ func TestClients(t *testing.T) {
 		"with a controller":                     {controller("IngressClass") + web + ingress("", "", "/api", "number: 80"), []string{"url: http://shop.example.com/api\n", "Service door is not asked: it leads to the controller"}, []string{"name: door"}},
 		"with a controller and TLS":             {controller("IngressClass") + ready + ingress("", "  tls: [{hosts: [shop.example.com]}]\n", "/", "number: 80"), []string{"url: https://shop.example.com/api/ready\n    tls: {unverified: true}\n"}, nil},
 		"a path that does not come here":        {controller("IngressClass") + ready + ingress("", "", "/pages", "number: 80"), []string{atService + "api/ready\n"}, []string{"url: http://shop"}},
+		"a gateway with a route":                {strings.Replace(web, "image: i", "image: traefik", 1) + ingress("", "", "/api", "number: 80"), []string{atService + "api\n"}, []string{"404"}},
 		"the controller of another kind":        {controller("GatewayClass") + web + ingress("", "", "/api", "number: 80"), []string{atService + "api\n"}, []string{"url: http://shop"}},
 		"any host":                              {controller("IngressClass") + web + strings.Replace(ingress("", "", "/api", "number: 80"), "- host: shop.example.com\n    http", "- http", 1), []string{atService + "api\n"}, nil},
 		"an HTTPRoute":                          {web + route(""), []string{"HTTPRoute shop leads clients here.", atService + "\n"}, nil},

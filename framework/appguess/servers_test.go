@@ -25,6 +25,12 @@ func TestKnownServers(t *testing.T) {
 		"behind a proxy":       {of("cache", "haproxy:3", "6379", ""), []string{"tcp: cache:6379\n"}, []string{"PING"}},
 		"with a web page":      {of("cache", "redis-commander", "6379", ", readinessProbe: {httpGet: {path: /, port: 6379}}"), []string{"url: http://cache:6379/\n"}, []string{"PING"}},
 
+		"a gateway":               {of("door", "docker.io/traefik:v3", "80", ""), []string{"A gateway without a route answers with status 404.", "url: http://door:80/\n", "expect: {status: [404]}"}, nil},
+		"a gateway over TLS":      {of("door", "registry.k8s.io/ingress-nginx/controller", "443", ""), []string{"url: https://door:443/\n    tls: {unverified: true}\n    expect: {status: [404]}"}, nil},
+		"a webhook":               {of("shop-webhook", "operator", "443", ""), []string{"It is named a webhook", "tcp: shop-webhook:443\n"}, []string{"    url:"}},
+		"a webhook by its port":   {workload("a", "{name: c, image: i}") + service("a", "{name: https-webhook, port: 443}"), []string{"tcp: a:443\n"}, []string{"    url:"}},
+		"a webhook that is asked": {of("shop-webhook", "operator", "443", ", readinessProbe: {httpGet: {path: /ok, port: 443, scheme: HTTPS}}"), []string{"url: https://shop-webhook:443/ok\n"}, nil},
+
 		"PostgreSQL":               {of("db", "postgres:18-alpine", "5432", password), []string{`body: "\0\0\0\x17\0\x03\0\0user\0postgres\0\0"`, "contains: SCRAM-SHA-256", "lanes: [tcp]"}, nil},
 		"PostgreSQL without a tag": {of("db", "docker.io/bitnami/postgresql", "5432", ", env: [{name: POSTGRESQL_PASSWORD, value: p}]"), []string{"contains: SCRAM-SHA-256"}, nil},
 		"an old PostgreSQL":        {of("db", "postgres:9.6", "5432", password), []string{"tcp: db:5432\n"}, []string{"body:"}},

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 
 	"github.com/holdfast-ha/holdfast/framework/load/request"
@@ -33,6 +34,12 @@ func (d door) guess() probe {
 	}
 	words := d.named(http2)
 	switch {
+	case d.client == nil && webhook.MatchString(d.service.Name+" "+d.port.Name):
+		return d.accepts("It is named a webhook, which takes requests of its own kind, at paths that no manifest names.")
+	case len(d.clients) == 0 && gateway.MatchString(d.about):
+		p := d.page(map[bool]string{true: "https", false: "http"}[tls != ""], "A gateway without a route answers with status 404.")
+		p.lines = append(p.lines, "expect: {status: [404]}")
+		return p
 	case tls != "":
 		return d.page("https", tls+".")
 	case words != "":
@@ -42,6 +49,11 @@ func (d door) guess() probe {
 	}
 	return d.accepts(fmt.Sprintf("Nothing says what port %d answers.", d.port.Port))
 }
+
+var (
+	webhook = regexp.MustCompile(`webhook`)
+	gateway = regexp.MustCompile(`traefik|ingress-nginx|nginx-ingress|kubernetes-ingress|haproxy-ingress|kong\b|apisix|skipper`)
+)
 
 // accepts is the probe of a server of which nothing is known but that it takes connections.
 func (d door) accepts(why string) probe {
