@@ -45,6 +45,7 @@ type lane struct {
 	transport transport
 	record    *recorder
 	counts    *counts
+	longest   unframedAnswer
 
 	start history.Offset // when hit 0 is due
 	end   history.Offset // no hit is due from here on
