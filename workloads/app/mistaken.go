@@ -3,6 +3,7 @@ package app
 import (
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"strings"
 )
 
@@ -11,14 +12,18 @@ func (m Manifest) ofHoldfast() bool {
 	return strings.HasPrefix(m.Object.GetAPIVersion(), "holdfast.dev/") && m.Object.GetKind() == "App"
 }
 
+// aWord is the form of a kind. Of another one, nothing is shown: a quotation mark that is missing makes a long text of it.
+var aWord = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]{0,62}$`)
+
 // mistaken says what an object is that Kubernetes does not take, and what to use instead; empty: nothing is known against it. It says nothing of the
 // values of its fields.
 func (m Manifest) mistaken() string {
 	name, folder := filepath.Base(m.Source), filepath.Dir(m.Source)
 	has := func(field string) bool { return m.Object.Object[field] != nil }
 	kind, version := m.Object.GetKind(), m.Object.GetAPIVersion()
-	what := kind + " " + m.Object.GetName()
 	switch {
+	case kind != "" && !aWord.MatchString(kind):
+		return "its kind is no word, such as Deployment"
 	case m.ofHoldfast():
 		return fmt.Sprintf("it says what holdfast tests: run 'holdfast test %s' without -f", m.Source)
 	case isKustomization(name), strings.HasPrefix(version, "kustomize.config.k8s.io/"):
@@ -34,11 +39,11 @@ func (m Manifest) mistaken() string {
 	case kind == "":
 		return "it has no kind, so it is no manifest: leave it out"
 	case version == "":
-		return fmt.Sprintf("%s has no apiVersion", what)
+		return fmt.Sprintf("the %s has no apiVersion", kind)
 	case m.Object.GetName() == "" && m.Object.GetGenerateName() == "":
 		return fmt.Sprintf("the %s has no metadata.name: name it, or, if it is a patch of a kustomization, use -k", kind)
 	case has("sops"):
-		return fmt.Sprintf("%s is encrypted with SOPS, and Kubernetes cannot read it: decrypt it for the test, or leave it out and let holdfast make one of random values with --secrets generate", what)
+		return fmt.Sprintf("the %s is encrypted with SOPS, and Kubernetes cannot read it: decrypt it for the test, or leave it out and let holdfast make one of random values with --secrets generate", kind)
 	}
 	return ""
 }

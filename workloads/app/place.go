@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation"
 )
 
 // Namespace is a namespace that the application needs.
@@ -131,6 +132,9 @@ func ofCluster(namespace string) bool {
 // kube-system, such as a RoleBinding.
 func allowed(m Manifest) error {
 	in := m.Object.GetNamespace()
+	if len(validation.IsDNS1123Label(in)) > 0 {
+		return fmt.Errorf("%s is in namespace %q, and Kubernetes takes no such name: want lower-case letters, digits and dashes", m, in)
+	}
 	if !ofCluster(in) || in == metav1.NamespaceSystem && (m.Before || !isWorkload(m.Object)) {
 		return nil
 	}

@@ -2,6 +2,7 @@ package app_test
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -53,9 +54,10 @@ func TestWhatIsNoManifestIsRecognised(t *testing.T) {
 		"one word":            {map[string]string{"k8s/token.yaml": secret}, "k8s/token.yaml: it is no object with fields"},
 		"an item of a list":   {map[string]string{"k8s/all.yaml": "apiVersion: v1\nkind: List\nitems: [{password: " + secret + "}, {kind: Secret, x: " + secret + "}]"}, "k8s/all.yaml: it has no kind, so it is no manifest: leave it out"},
 		"the second document": {map[string]string{"k8s/all.yaml": web + "---\npassword: " + secret}, "k8s/all.yaml: line 19: it has no kind, so it is no manifest: leave it out"},
-		"no version":          {map[string]string{"k8s/db.yaml": "kind: Secret\nmetadata: {name: db}\nstringData: {p: " + secret + "}"}, "k8s/db.yaml: Secret db has no apiVersion"},
+		"no version":          {map[string]string{"k8s/db.yaml": "kind: Secret\nmetadata: {name: db}\nstringData: {p: " + secret + "}"}, "k8s/db.yaml: the Secret has no apiVersion"},
 		"a patch":             {map[string]string{"k8s/db.yaml": "apiVersion: v1\nkind: Secret\nstringData: {p: " + secret + "}"}, "k8s/db.yaml: the Secret has no metadata.name: name it, or, if it is a patch of a kustomization, use -k"},
-		"SOPS":                {map[string]string{"k8s/db.yaml": sealed}, "k8s/db.yaml: Secret db is encrypted with SOPS, and Kubernetes cannot read it: decrypt it for the test, or leave it out and let holdfast make one of random values with --secrets generate"},
+		"SOPS":                {map[string]string{"k8s/db.yaml": sealed}, "k8s/db.yaml: the Secret is encrypted with SOPS, and Kubernetes cannot read it: decrypt it for the test, or leave it out and let holdfast make one of random values with --secrets generate"},
+		"a long kind":         {map[string]string{"k8s/db.yaml": "kind: \"Secret\n  p: " + secret + "\"\n"}, "k8s/db.yaml: its kind is no word, such as Deployment"},
 		"a template":          {map[string]string{"k8s/db.yaml": "kind: Secret\nmetadata: {name: {{ .name }}}\np: " + secret}, "k8s/db.yaml: it is a template: render it first, a chart of Helm with --chart"},
 		"an alias":            {map[string]string{"k8s/db.yaml": web + "---\nkind: Secret\np: *" + secret}, "k8s/db.yaml: near line 19: it is no YAML"},
 		"a key of keys":       {map[string]string{"k8s/db.yaml": "{p: " + secret + "}: x"}, "k8s/db.yaml: near line 1: it is no YAML"},
@@ -74,6 +76,32 @@ func TestWhatIsNoManifestIsRecognised(t *testing.T) {
 				t.Errorf("it shows what is in the file, or more than a line: %v", err)
 			}
 		})
+	}
+}
+
+// However a file is broken, what is in it is not shown.
+func TestNoMessageShowsWhatIsInAFile(t *testing.T) {
+	const whole = "apiVersion: v1\nkind: Secret\nmetadata: {name: db}\nstringData:\n  p: " + secret + "\n  q: \"" + secret + "\"\n  r: {s: [" + secret + "]}\n---\nkind: List\nitems: [{x: " + secret + "}]\n"
+	random, signs := rand.New(rand.NewPCG(1, 2)), "{}[]:,&*!|>'\"%@?-# \n\t\x00"
+	failed := 0
+	for range 3000 {
+		text := []byte(whole)
+		for range 1 + random.IntN(4) {
+			at := random.IntN(len(text))
+			if !strings.ContainsRune(secret, rune(text[at])) { // or else it would be another word
+				text[at] = signs[random.IntN(len(signs))]
+			}
+		}
+		_, err := app.Decode(strings.NewReader(string(text)), "db.yaml")
+		if err != nil && strings.Contains(err.Error(), secret) {
+			t.Fatalf("%q: %v", text, err)
+		}
+		if err != nil {
+			failed++
+		}
+	}
+	if failed < 1000 {
+		t.Errorf("only %d of 3,000 are broken", failed)
 	}
 }
 
