@@ -130,3 +130,27 @@ func TestARecordingShowsWhatHappenedToAnyPodThatServes(t *testing.T) {
 		}
 	}
 }
+
+// TestAllContainersRestartAtOnce: an outage of all pods is seen for what it is, and nothing that it breaks is held.
+func TestAllContainersRestartAtOnce(t *testing.T) {
+	outage := func(to history.Offset) map[string]verdict.Verdict {
+		b := crashed(recordedDrain(), 1, 2, 3, 4, 5, 6).EditRequests(func(r *history.Request) {
+			if r.Pod == ht.Replacement { // nothing was drained
+				r.Pod, r.Node = ht.Victim, ht.DrainedNode
+			}
+		})
+		for _, lane := range []history.Lane{history.LaneFresh, history.LaneReused} {
+			b.Fail(lane, 19*second, to, history.Refused)
+		}
+		return kindsOf(b)
+	}
+	for to, want := range map[history.Offset]verdict.Outcome{21 * second: verdict.Unknown, 35 * second: verdict.Violated} {
+		found := outage(to)
+		if v := found["FailuresEndWithin"]; v.Outcome != want || v.Numbers["podRestarts"] != 6 || strings.Contains(v.Seen, "nothing was disrupted") {
+			t.Errorf("until %s: %s: %s\n%v", to, v.Outcome, v.Seen, v.Numbers)
+		}
+		if v := found["NoFailedRequests"]; v.Outcome == verdict.Held {
+			t.Errorf("until %s: %s", to, v.Seen)
+		}
+	}
+}
