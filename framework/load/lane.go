@@ -9,6 +9,7 @@ import (
 	vegeta "github.com/tsenart/vegeta/v12/lib"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/load/check"
 )
 
 // LateLimit is how late a request may be sent. A request that the worker reaches even later, because it was frozen or starved,
@@ -45,7 +46,7 @@ type lane struct {
 	transport transport
 	record    *recorder
 	counts    *counts
-	longest   unframedAnswer
+	longest   check.Unframed
 
 	start history.Offset // when hit 0 is due
 	end   history.Offset // no hit is due from here on

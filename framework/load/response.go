@@ -86,8 +86,8 @@ func (s *httpSender) outcome(r *http.Response, body []byte, err error) {
 		s.row.Outcome, s.row.Err = history.WrongBody, differs
 		return
 	}
-	if unframed(r) && int64(len(body)) == s.row.Bytes && s.lane.longest.cuts(body) {
-		s.row.Outcome, s.row.Err = history.Truncated, cutOff
+	if check.IsUnframed(r) && int64(len(body)) == s.row.Bytes && s.lane.longest.Cuts(body) {
+		s.row.Outcome, s.row.Err = history.Truncated, check.CutOff
 		return
 	}
 	if s.lane.inTime(&s.row); s.attempts > 1 {
