@@ -1,6 +1,7 @@
 package app
 
 import (
+	"path/filepath"
 	"regexp"
 	"strings"
 
@@ -14,7 +15,7 @@ func (r *reader) kustomization(folder string) {
 	options.Reorder = krusty.ReorderOptionLegacy
 	built, err := krusty.MakeKustomizer(options).Run(filesys.MakeFsOnDisk(), folder)
 	if err != nil {
-		r.says("build the kustomization in "+folder+": ", "%s", ofKustomize(err.Error()))
+		r.says("build the kustomization in "+folder+": ", "%s", ofKustomize(err.Error(), folder))
 		return
 	}
 	text, err := built.AsYaml()
@@ -28,14 +29,21 @@ var (
 	quoted    = regexp.MustCompile("(?s)\\{.*|`.*|map\\[.*|unknown anchor.*") // what is in a file
 )
 
-// ofKustomize is the cause in an error of kustomize, which tells it last, after each folder on the way.
-func ofKustomize(said string) string {
+// ofKustomize is the cause in an error of kustomize about a folder. It tells the cause last, after each folder on the way.
+func ofKustomize(said, folder string) string {
 	if found := absent.FindStringSubmatch(said); found != nil {
-		return "there is no file or folder " + found[1] + ", which a kustomization names"
+		cause := "there is no file or folder " + found[1]
+		if !strings.HasSuffix(found[1], filepath.Clean(folder)) {
+			cause += ", which a kustomization names"
+		}
+		return cause
 	}
 	if strings.Contains(said, "must specify --enable-helm") {
 		return "it renders a Helm chart: run 'kustomize build --enable-helm', and use its output with -f"
 	}
-	said = outermost.ReplaceAllString(innermost.ReplaceAllString(said, ""), "")
-	return quoted.ReplaceAllString(strings.TrimSuffix(strings.Replace(said, "': ", ": ", 1), "'"), "...")
+	said = strings.Replace(outermost.ReplaceAllString(innermost.ReplaceAllString(said, ""), ""), "': ", ": ", 1)
+	if strings.Count(said, "'")%2 == 1 { // the end of what was around it
+		said = strings.TrimSuffix(said, "'")
+	}
+	return quoted.ReplaceAllString(said, "...")
 }
