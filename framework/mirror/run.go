@@ -28,7 +28,7 @@ func Run(ctx context.Context, args []string) error {
 	if err != nil {
 		return fmt.Errorf("serve images: %w", err)
 	}
-	server := &http.Server{Handler: Handler(args[0]), ReadHeaderTimeout: headerLimit, ReadTimeout: headerLimit}
+	server := &http.Server{Handler: Handler(args[0]), ReadHeaderTimeout: headerLimit}
 	stop := context.AfterFunc(ctx, func() { _ = server.Close() }) // a pull that is under way fails, and is repeated
 	defer stop()
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {

@@ -107,7 +107,7 @@ func Serve(ctx context.Context, args []string) error {
 func serve(ctx context.Context, o Options, listener net.Listener) error {
 	h := &front{options: o}
 	o.Looked = h.looked
-	server := &http.Server{Handler: h.handler(), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: time.Minute}
+	server := &http.Server{Handler: h.handler(), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second, WriteTimeout: time.Minute}
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(listener) }()
 	ctx, cancel := context.WithCancel(ctx)
