@@ -40,6 +40,9 @@ func File(a app.App, from app.Sources, folder string) string {
 	if len(from.Before) > 0 {
 		line("  before: %s", inYAML(relative(from.Before, folder)))
 	}
+	if len(from.Without) > 0 {
+		line("  without: %s", inYAML(from.Without))
+	}
 	line("  namespace: %s", inYAML(a.Namespace))
 	line("  # Images are taken from the local container engine, or else pulled once by this machine. Archives of 'docker save' can be listed here.")
 	line("  images: []")
@@ -58,11 +61,15 @@ func File(a app.App, from app.Sources, folder string) string {
 	return b.String()
 }
 
-// relative are paths relative to a folder, where they can be.
+// relative are paths as a file in a folder has them: relative to it, unless the user has written them otherwise, or nothing else leads from there.
 func relative(paths []string, folder string) (all []string) {
 	for _, path := range paths {
 		if !strings.Contains(path, "://") {
-			if near, err := filepath.Rel(folder, path); err == nil {
+			near, err := filepath.Rel(folder, path)
+			if err != nil { // one of them is absolute, or the folder is above this one
+				near, err = filepath.Abs(path)
+			}
+			if err == nil {
 				path = near
 			}
 		}

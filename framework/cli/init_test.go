@@ -82,6 +82,38 @@ func TestInitSaysWhatIsLeftOut(t *testing.T) {
 	}
 }
 
+// What init writes is found wherever the file is, and says again what the user has left out.
+func TestInitWritesWhatTestFinds(t *testing.T) {
+	const shop = `apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec: {selector: {matchLabels: {app: web}}, template: {metadata: {labels: {app: web}}, spec: {containers: [{name: c, image: i}]}}}
+---
+{apiVersion: v1, kind: Service, metadata: {name: web}, spec: {selector: {app: web}, ports: [{port: 80}]}}
+---
+{apiVersion: cert-manager.io/v1, kind: Certificate, metadata: {name: web}}
+---
+{apiVersion: example.com/v1, kind: Database, metadata: {name: web}}
+`
+	t.Chdir(t.TempDir())
+	if err := errors.Join(os.MkdirAll("here/k8s", 0o755), os.MkdirAll("elsewhere", 0o755), os.WriteFile("here/k8s/shop.yaml", []byte(shop), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	top, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir("here")
+	for _, at := range []string{"h.yaml", "../elsewhere/h.yaml", top + "/elsewhere/absolute.yaml", "k8s/h.yaml", top + "/here/beside.yaml"} {
+		for _, args := range [][]string{{"init", "-f", "k8s", "--without", "Certificate,Database.example.com", "-o", at}, {"test", "--check", at}} {
+			out, code, err := execute(t, args...)
+			if code != 0 || err != nil || !strings.Contains(out, "Left out, and not part of the verdict: Database.example.com web, because --without says so") {
+				t.Errorf("%q: exit code %d, %v\n%s", args, code, err, out)
+			}
+		}
+	}
+}
+
 func TestInitRefuses(t *testing.T) {
 	t.Chdir(t.TempDir())
 	if err := errors.Join(os.Mkdir("overlay", 0o755), os.WriteFile("overlay/kustomization.yaml", nil, 0o600)); err != nil {
