@@ -80,7 +80,8 @@ var cures = []cure{
 	{cause: attribution.CauseOutageUnready, rules: []string{"single-replica"}, advice: "or run a second replica of what it asks"},
 	{cause: attribution.CauseOutageUnended, advice: "find out why the pods that are left do not answer: their logs and events are with the record"},
 	{cause: attribution.CauseOutageEviction, rules: []string{"no-budget", "single-replica"}, advice: "run at least two replicas, with a disruption budget"},
-	{cause: attribution.CauseOutageDeletion, rules: []string{"single-replica"}, advice: "run at least two replicas, and let a rollout start new pods before it ends old ones (maxUnavailable 0)"},
+	{cause: attribution.CauseOutageDeletion, rules: []string{"recreates-all-pods", "single-replica"}, advice: "run at least two replicas, and let a rollout start new pods before it ends old ones (maxUnavailable 0)"},
+	{cause: attribution.CauseOutageDeletion, rules: []string{"single-replica"}}, // of one that recreates all pods as well
 	{cause: attribution.CauseOutageNodeLost, rules: []string{"one-node", "one-zone", "single-replica"}, advice: "spread the replicas over nodes and zones"},
 }
 

@@ -21,6 +21,7 @@ func TestRemediesTakeAwayTheCauseThatWasSeen(t *testing.T) {
 	grace := history.Finding{Rule: "short-grace-period", Commands: []string{"kubectl patch ..."}, Fix: json.RawMessage(`[{"do":"patch"}]`)}
 	field := history.Finding{Rule: "offers-unready-pods", Commands: []string{"kubectl patch ..."}, Fix: json.RawMessage(`[{"do":"patch"}]`)}
 	second := history.Finding{Rule: "single-replica", Commands: []string{"kubectl patch ..."}, Fix: json.RawMessage(`[{"do":"patch"}]`)}
+	rolling := history.Finding{Rule: "recreates-all-pods", Commands: []string{"kubectl patch ..."}, Fix: json.RawMessage(`[{"do":"patch"}]`)}
 	noFix := history.Finding{Rule: "no-readiness-probe"}
 	unrelated := history.Finding{Rule: "no-budget", Commands: []string{"kubectl create ..."}, Fix: json.RawMessage(`[{"do":"create"}]`)}
 	requests := invariant.Kind(invariant.NoFailedRequests{})
@@ -75,6 +76,18 @@ func TestRemediesTakeAwayTheCauseThatWasSeen(t *testing.T) {
 		},
 		"a sidecar that outlives the application": {
 			[]history.Finding{sleep}, broken(requests, map[string]float64{"cause.app-ended-first": 9, "cause.bad-answer-while-ending": 1}), []string{"no-prestop: requests were answered wrongly"},
+		},
+		"pods that are all replaced at once": {
+			[]history.Finding{sleep, rolling}, broken(requests, map[string]float64{"cause.outage-deletion": 9}), []string{"recreates-all-pods: no endpoint was left"},
+		},
+		"a single pod that is replaced in place": {
+			[]history.Finding{second, rolling}, broken(requests, map[string]float64{"cause.outage-deletion": 9}), []string{"recreates-all-pods: ", "single-replica: "},
+		},
+		"pods that cannot run side by side": {
+			[]history.Finding{{Rule: "recreates-all-pods"}}, broken(requests, map[string]float64{"cause.outage-deletion": 9}), []string{"let a rollout start new pods before it ends old ones"},
+		},
+		"a single pod": {
+			[]history.Finding{second}, broken(requests, map[string]float64{"cause.outage-deletion": 9}), []string{"single-replica: "},
 		},
 		"a rollout without room": {
 			[]history.Finding{{Rule: "no-room-to-surge", Commands: []string{"x"}, Fix: json.RawMessage(`[{}]`)}},
