@@ -14,7 +14,7 @@ var budgetBlocksDrains = Rule{
 	ID: "budget-blocks-drains", Severity: Error,
 	Title: "its budget refuses every eviction",
 	Why: "A drain of its node never ends, so upgrades stop there, or are forced and the budget protects nothing. " +
-		"Two budgets that cover the same pod have the same effect: the API refuses to evict it.",
+		"Two budgets that cover the same pod have the same effect: the API refuses to evict it. A Warning if it is so only for the fewest replicas that an autoscaler may leave.",
 	Doc: docBudget, needs: []Resource{Budgets}, check: checkBudgetBlocksDrains,
 }
 
@@ -27,19 +27,31 @@ func checkBudgetBlocksDrains(s *subject) {
 	for _, b := range covering {
 		expected := s.expected(b)
 		demand, healthy := demanded(b.Spec, expected)
-		if healthy < expected {
-			continue
-		}
 		f := Finding{
 			Evidence: fmt.Sprintf("budget %s demands %s and covers %s, so none can ever be evicted", b.Name, demand, prose.Count(expected, "pod")),
 			Fix: []Step{s.patch(Target{Kind: kindBudget, Namespace: b.Namespace, Name: b.Name}, MergePatch,
 				object{"spec": object{"minAvailable": nil, "maxUnavailable": 1}})},
 		}
-		if expected == 1 {
+		switch least := s.fewest(b, expected); {
+		case healthy < expected:
+			if _, healthy = demanded(b.Spec, least); healthy < max(least, 1) {
+				continue
+			}
+			f.Severity, f.Evidence = Warning, fmt.Sprintf("budget %s demands %s, so none can be evicted while HorizontalPodAutoscaler %s leaves %s",
+				b.Name, demand, s.autoscaler().Name, prose.Count(least, "pod"))
+		case expected == 1:
 			f.Caution = "with a single replica, each drain of its node is then an outage: run several replicas"
 		}
 		s.find(f)
 	}
+}
+
+// fewest is how many of the pods that a budget covers an autoscaler may leave; without one, or if the budget covers other pods, all that are expected.
+func (s *subject) fewest(b cover, expected int) int {
+	if h := s.autoscaler(); h != nil && s.coversOnly(b) && expected == s.Replicas {
+		return min(minimum(h), expected)
+	}
+	return expected
 }
 
 // severalBudgets is the finding that several budgets cover the same pods. Only a budget that covers no other workload can be

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"fmt"
 	"testing"
 
 	policyv1 "k8s.io/api/policy/v1"
@@ -36,7 +37,16 @@ func TestBudgetBlocksDrains(t *testing.T) {
 			evidence: "3 budgets cover its pods (backend, extra and one-more), and the API evicts no pod that more than one covers",
 		},
 	)
+	const scaled = "budget backend demands minAvailable %s, so none can be evicted while HorizontalPodAutoscaler scaler leaves %s"
+	caught(t, budgetBlocksDrains,
+		mutant{name: "as many as an autoscaler leaves", backend: with(workloads.Budget{MinAvailable: "2"}), more: scaler(Deployment, "backend", 2, 9), severity: Warning, evidence: fmt.Sprintf(scaled, "2", "2 pods")},
+		mutant{name: "more than an autoscaler leaves", backend: with(workloads.Budget{MinAvailable: "4"}), more: scaler(Deployment, "backend", 3, 9), severity: Warning, evidence: fmt.Sprintf(scaled, "4", "3 pods")},
+		mutant{name: "a share of them, rounded up", backend: with(workloads.Budget{MinAvailable: "67%"}), more: scaler(Deployment, "backend", 2, 9), severity: Warning, evidence: fmt.Sprintf(scaled, "67%", "2 pods")},
+	)
 	clean(t,
+		mutant{name: "one less than an autoscaler leaves", backend: with(workloads.Budget{MinAvailable: "2"}), more: scaler(Deployment, "backend", 3, 9)},
+		mutant{name: "an autoscaler of another workload", backend: with(workloads.Budget{MinAvailable: "2"}), more: scaler(Deployment, "front", 2, 9)},
+		mutant{name: "one that may be away, of the fewest", backend: with(workloads.Budget{MaxUnavailable: "1"}), more: scaler(Deployment, "backend", 2, 9)},
 		mutant{name: "a share that leaves one", backend: with(workloads.Budget{MinAvailable: "83%"})},
 		mutant{name: "a share of one, rounded up", backend: with(workloads.Budget{MaxUnavailable: "1%"})},
 		mutant{
