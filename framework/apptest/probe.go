@@ -148,19 +148,18 @@ func (p Probe) validate(a app.App) error {
 
 // Check returns an error for a probe that no worker can send, wherever its URL leads. The namespace is for an example.
 func (p Probe) Check(namespace string) error {
-	u, err := parse(p.URL)
-	if err == nil {
-		err = free(u)
-	}
+	u, err := app.PlainURL(p.URL)
 	switch {
 	case !probeName.MatchString(p.Name):
 		return fmt.Errorf("probe %q: want a name of lower-case letters, digits and dashes", p.Name)
+	case errors.Is(err, app.ErrUserInfo) || errors.Is(err, app.ErrSecretValue):
+		return fmt.Errorf("probe %s: %w: leave it out, and send a header from a Secret: headers: {Authorization: {fromSecret: NAME/KEY}}", p.Name, err)
 	case err != nil:
 		return fmt.Errorf("probe %s: %w", p.Name, err)
 	case !slices.Contains([]string{"http", "https", "ws", "wss", "tcp"}, u.Scheme) || u.Host == "":
-		return fmt.Errorf("probe %s: %q is no URL of a Service: want one such as http://web.%s/", p.Name, p.URL, namespace)
+		return fmt.Errorf("%q is no URL of a Service: %s", p.URL, instead(p.URL, namespace))
 	case u.Scheme == "tcp" && u.Port() == "":
-		return fmt.Errorf("probe %s: %q has no port", p.Name, p.URL)
+		return fmt.Errorf("%q has no port: want one such as %s:5432", p.URL, p.URL)
 	}
 	for i, l := range p.Lanes {
 		if slices.Contains(p.Lanes[:i], l) {
@@ -185,6 +184,22 @@ func (p Probe) Check(namespace string) error {
 		return fmt.Errorf("probe %s: idle: lanes %q have no connections that are idle: they are new for each request, or HTTP/2, where they are pinged", p.Name, p.kinds())
 	}
 	return nil
+}
+
+var (
+	serverPort = regexp.MustCompile(`^(?:[a-z][a-z0-9+]*://)?([A-Za-z0-9.-]+:[0-9]+)(/.*)?$`)
+	ofGRPC     = regexp.MustCompile(`^grpcs?://([^/]+)`)
+)
+
+// instead says what to write in place of what is no URL of a Service.
+func instead(raw, namespace string) string {
+	if server := ofGRPC.FindStringSubmatch(raw); server != nil {
+		return fmt.Sprintf("use grpc: %s in holdfast.yaml, with tls for a server with a certificate", server[1])
+	}
+	if server := serverPort.FindStringSubmatch(raw); server != nil {
+		return fmt.Sprintf("want http://%s%s or tcp://%s", server[1], cmp.Or(server[2], "/"), server[1])
+	}
+	return fmt.Sprintf("want one such as http://web.%s/", namespace)
 }
 
 // expected is the good answer.

@@ -125,7 +125,14 @@ func TestWhatCannotBeTestedIsSaid(t *testing.T) {
 		"a Service of nobody": {[]string{"http://elsewhere/"}, nil, "Service elsewhere selects no pods"},
 		"another port":        {[]string{"http://web:81/"}, nil, "Service web has no port 81; it has 80"},
 		"a headless Service":  {[]string{"http://peers:81/"}, nil, "Service peers is headless, so that its pods are asked at their own port: write 80 in place of 81"},
-		"no http":             {[]string{"postgres://web/"}, nil, "is no URL of a Service"},
+		"no http":             {[]string{"postgres://web/"}, nil, `"postgres://web/" is no URL of a Service: want one such as http://web.shop/`},
+		"no scheme":           {[]string{"web:80"}, nil, `"web:80" is no URL of a Service: want http://web:80/ or tcp://web:80`},
+		"a path":              {[]string{"web.shop:80/ready"}, nil, `want http://web.shop:80/ready or tcp://web.shop:80`},
+		"a database":          {[]string{"redis://web:6379/0"}, nil, `want http://web:6379/0 or tcp://web:6379`},
+		"gRPC":                {[]string{"grpc://web:80"}, nil, `"grpc://web:80" is no URL of a Service: use grpc: web:80 in holdfast.yaml`},
+		"gRPC and a path":     {[]string{"grpcs://web:80/Health"}, nil, `use grpc: web:80 in holdfast.yaml`},
+		"no port":             {[]string{"tcp://web"}, nil, `"tcp://web" has no port: want one such as tcp://web:5432`},
+		"a password":          {[]string{"http://jane:hunter2@web/"}, nil, "probe web: its URL has a user or a password, which records and reports would show: leave it out, and send a header from a Secret"},
 		"an unknown fault":    {[]string{"http://web/"}, []string{"earthquake"}, `there is no fault "earthquake": want one of apiserver, bad-image, config-change, containerd`},
 	} {
 		t.Run(name, func(t *testing.T) {

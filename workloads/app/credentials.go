@@ -1,4 +1,4 @@
-package apptest
+package app
 
 import (
 	"errors"
@@ -7,20 +7,25 @@ import (
 	"strings"
 )
 
-// secretName is what the names of values are like that let somebody in. A mere key may be that of a key-value store.
+// secretName is what the names of values are like that let their readers in. A mere key may be that of a key-value store.
 var secretName = regexp.MustCompile(`(?i)(^|[^a-z])(auth|credentials?|jwt|pass|passwd|pwd|sig)([^a-z]|$)|(access|api|private|secret)[-_]?key|authorization|password|secret|sess(ion)?id|signature|token$`)
 
 // A URL has no credentials: it is in records, reports and messages, and in the journal in the cluster.
 var (
-	errUserInfo    = errors.New("its URL has a user or a password, which records and reports would show: leave it out, and send a header from a Secret: headers: {Authorization: {fromSecret: NAME/KEY}}")
-	errSecretValue = errors.New("its URL has a value whose name says that it is secret, and records and reports would show it: leave it out, and send a header from a Secret: " +
-		"headers: {NAME: {fromSecret: NAME/KEY}}")
+	ErrUserInfo    = errors.New("its URL has a user or a password, which records and reports would show")
+	ErrSecretValue = errors.New("its URL has a value whose name says that it is secret, and records and reports would show it")
+	errUnreadable  = errors.New("its URL cannot be read: want one such as http://web/")
 )
 
-// free returns an error for a URL with credentials in it, which does not show them.
-func free(u *url.URL) error {
-	if u.User != nil || strings.Contains(u.Opaque, "@") {
-		return errUserInfo
+// PlainURL is a URL that may be shown. The error does not show another one.
+func PlainURL(raw string) (*url.URL, error) {
+	u, err := url.Parse(raw)
+	if err != nil {
+		return nil, errUnreadable
+	}
+	_, password := u.User.Password()
+	if u.User != nil && (password || u.Scheme != "ssh") || strings.Contains(u.Opaque, "@") {
+		return nil, ErrUserInfo
 	}
 	for _, part := range strings.FieldsFunc(u.RawQuery+"&"+u.Fragment, func(r rune) bool { return strings.ContainsRune("&;?", r) }) {
 		name, value, _ := strings.Cut(part, "=")
@@ -28,18 +33,8 @@ func free(u *url.URL) error {
 			name = plain
 		}
 		if value != "" && secretName.MatchString(name) {
-			return errSecretValue
+			return nil, ErrSecretValue
 		}
 	}
-	return nil
-}
-
-// parse is a URL. The error does not show it: it may have credentials in it.
-func parse(rawURL string) (*url.URL, error) {
-	u, err := url.Parse(rawURL)
-	var wrong *url.Error
-	if errors.As(err, &wrong) {
-		err = errors.New("its URL cannot be read: want one such as http://web/")
-	}
-	return u, err
+	return u, nil
 }

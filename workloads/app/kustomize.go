@@ -26,7 +26,7 @@ var (
 	absent    = regexp.MustCompile(`(?:lstat|open|read) (\S+): no such file or directory`)
 	innermost = regexp.MustCompile(`(?s).*(?:accumulating|merging) resources from '?`)
 	outermost = regexp.MustCompile(`(?s): must build at directory.*`)
-	quoted    = regexp.MustCompile("(?s)\\{.*|`.*|map\\[.*|unknown anchor.*") // what is in a file
+	quoted    = regexp.MustCompile("(?s)\\{.*|`.*|map\\[.*|unknown anchor.*|//[^/\\s]*@") // what is in a file
 )
 
 // ofKustomize is the cause in an error of kustomize about a folder. It tells the cause last, after each folder on the way.

@@ -47,6 +47,14 @@ const HowToName = "name files or folders with -f, a kustomization with -k, or a 
 // names each file that is no manifest, what it is, and what to use instead. It shows nothing of what is in a file: that may be a password.
 func Read(from Sources) ([]Manifest, error) {
 	var r reader
+	for _, name := range slices.Concat(from.Before, from.Files, from.Chart.Values, []string{from.Kustomize, from.Chart.Path}) {
+		if _, err := PlainURL(strings.TrimPrefix(name, "git::")); err != nil && strings.Contains(name, "://") {
+			r.says("", "what is read is named by a URL, and %v: download it, and name the file", err)
+		}
+	}
+	if len(r.wrong) > 0 {
+		return nil, r.err()
+	}
 	for _, name := range from.Before {
 		r.named(name)
 	}
