@@ -2,13 +2,16 @@ package history
 
 import "time"
 
-// Recorded says that a record is a recording: holdfast watched a cluster and disturbed nothing. What disturbed the cluster is read
+// Recorded says that a record is a recording: holdfast watched a cluster that it did not make. What disturbed the cluster, holdfast or another, is read
 // from the record (package disturbances), and takes the place of the faults of other records. It is what was asked for.
 //
 // A recording has the phases Steady, from when everything was watched and the load flowed, and Drained, from when the load had ended.
 type Recorded struct {
 	// Command was run while the cluster was recorded, with its arguments; empty: none was. A Step of the name CommandStep says when.
 	Command []string `json:"command,omitempty"`
+	// Does are the kinds of disturbances (package disturbances) as which the watches may see what holdfast itself does in the time of the command. If they
+	// see none of them then, it had no effect. Empty: holdfast does nothing.
+	Does []string `json:"does,omitempty"`
 	// For is how long the cluster was to be recorded; zero: until the command ended, or until somebody ended the recording.
 	For time.Duration `json:"for,omitempty"`
 	// Namespaces are those that were watched; empty: all.

@@ -395,3 +395,35 @@ func TestBothKindsAreJudgedForThemselves(t *testing.T) {
 		t.Errorf("the same failures through an eviction: %s: %s", v.Outcome, v.Seen)
 	}
 }
+
+// TestAStepShowsWhatItDid: a step of `test --disturb` is Unknown if the watches saw nothing of what it did while it did it. What others did is no proof of
+// it, and what they broke is broken all the same.
+func TestAStepShowsWhatItDid(t *testing.T) {
+	step := func(b *ht.Builder, begin, end history.Offset, does ...string) *ht.Builder {
+		b.Header(func(h *history.Header) {
+			h.Recorded.Command, h.Recorded.Does = []string{"holdfast", "test", "--disturb", "--faults", "drain"}, does
+		})
+		return b.Step(begin, history.Step{What: history.CommandStep, Stage: history.StepBegin}).
+			Step(end, history.Step{What: history.CommandStep, Stage: history.StepEnd})
+	}
+	restarted := func() *ht.Builder { return strike(calm(), podRestarts, 18*second, 2*second, 3) }
+	for name, test := range map[string]struct {
+		b    *ht.Builder
+		want verdict.Outcome
+		says string
+	}{
+		"its drain":                            {step(recordedDrain(), 15*second, 35*second, "drain"), verdict.Held, ""},
+		"one of what it may look like":         {step(recordedDrain(), 15*second, 35*second, "eviction", "drain"), verdict.Held, ""},
+		"somebody else's drain, before it":     {step(recordedDrain(), 24*second, 35*second, "drain"), verdict.Unknown, "what holdfast did had no effect: the watches saw no drain meanwhile"},
+		"somebody else's drain, after it":      {step(recordedDrain(), 11*second, 13*second, "drain"), verdict.Unknown, "had no effect"},
+		"somebody else's drain, and not its":   {step(recordedDrain(), 15*second, 35*second, "rollout"), verdict.Unknown, "the watches saw no rollout meanwhile"},
+		"nothing but a restart":                {step(restarted(), 15*second, 35*second, "drain"), verdict.Unknown, "had no effect"},
+		"a restart, of a node that was killed": {step(restarted(), 15*second, 35*second, "node-lost", "restart"), verdict.Held, ""},
+		"nothing of it, and a failed request": {step(recordedDrain().Fail(history.LaneFresh, 18*second, 18005*ms, history.Refused), 15*second, 35*second, "rollout"),
+			verdict.Violated, "1 of 12000 requests failed"},
+	} {
+		if v := judge.Check(test.b.Run(), invariant.NoFailedRequests{}); v.Outcome != test.want || !strings.Contains(v.Seen, test.says) {
+			t.Errorf("%s: %s: %s\nwant %s: %s", name, v.Outcome, v.Seen, test.want, test.says)
+		}
+	}
+}

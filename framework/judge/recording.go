@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/analysis/disturbances"
@@ -81,7 +82,20 @@ func (r *recording) doubtful() (d verdict.Missing) {
 			d.Add("trouble at %s, while the recording was ended: %s", prose.Moment(e.T), e.Trouble.What)
 		}
 	}
-	return append(d, r.command()...)
+	return append(append(d, r.command()...), r.effect()...)
+}
+
+// effect reports that nothing was seen of what holdfast itself did: what others did meanwhile shows nothing of it.
+func (r *recording) effect() (d verdict.Missing) {
+	does := r.run.Header.Recorded.Does
+	begin, end, ran := r.Command()
+	seen := func(d disturbances.Disturbance) bool {
+		return slices.Contains(does, string(d.Kind)) && d.From <= end+evidence.WatchSkew && max(d.Seen, d.Over) >= begin
+	}
+	if len(does) > 0 && (!ran || !slices.ContainsFunc(r.All, seen)) {
+		d.Add("what holdfast did had no effect: the watches saw no %s meanwhile", strings.Join(does, " or "))
+	}
+	return d
 }
 
 // command reports a command whose time is not known.

@@ -23,7 +23,7 @@ func (s *Session) header(ctx context.Context) (history.Header, error) {
 			Name: o.Access.Name(), Kubernetes: s.Survey.Identity.Kubernetes, Provider: "existing", Profile: string(clusters.Stock),
 			Timings: history.Timings(clusters.Stock.Timings()),
 		},
-		Recorded: &history.Recorded{Command: o.Command, For: o.For, Namespaces: o.Namespaces, Load: o.From, NotWatched: s.Survey.NotWatched},
+		Recorded: &history.Recorded{Command: o.Command, Does: o.Does, For: o.For, Namespaces: o.Namespaces, Load: o.From, NotWatched: s.Survey.NotWatched},
 	}
 	if len(o.Probes) > 0 {
 		if err := s.target(ctx, &h); err != nil {
@@ -73,6 +73,7 @@ func (s *Session) file() runfolder.File {
 	return runfolder.File{
 		ID: r.ID, Started: time.Now(), Holdfast: r.Holdfast, Kubernetes: s.Survey.Identity.Kubernetes, Seed: r.Seed, Args: r.Args, Reproduce: r.Again,
 		Machine:   runfolder.ThisMachine(),
+		Chosen:    r.Chosen,
 		Scenarios: []runfolder.ScenarioResult{{Name: r.Scenario, Dir: r.Scenario, Claim: r.Claim, Reproduce: r.Again}},
 	}
 }

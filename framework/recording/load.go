@@ -182,7 +182,7 @@ func front(from history.LoadFrom, services []string, sticky string) *history.Fro
 func (s *Session) startLoad(ctx, lasting context.Context) error {
 	for _, from := range []history.LoadFrom{history.LoadOutside, history.LoadInside} {
 		plan := load.Plan{ID: s.options.Run.ID + "-" + string(from), Duration: load.MaxDuration, Yields: true}
-		if s.options.Disturbs {
+		if len(s.options.Does) > 0 {
 			plan.Untended = untended
 		}
 		for _, p := range s.options.sent() {

@@ -9,6 +9,7 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters/existing"
 	"github.com/holdfast-ha/holdfast/framework/apptest"
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
 )
 
@@ -55,8 +56,9 @@ type Options struct {
 	Class apptest.Class
 	// Promised is what is promised of the probes' requests.
 	Promised apptest.Promises
-	// Disturbs says that the body disturbs the cluster for holdfast. What it did is read from the record like everything else.
-	Disturbs bool
+	// Does are the kinds of disturbances of which the body makes one for holdfast; none: it disturbs nothing. What it did is read from the record like
+	// everything else.
+	Does []string
 
 	// Run identifies the run that the record belongs to.
 	Run Run
@@ -74,6 +76,8 @@ type Run struct {
 	Seed     uint64
 	Args     []string
 	Again    string // the command that does the same again
+	// Chosen are the scenarios of the run, if it has others: until it has a result of each it is not whole.
+	Chosen []runfolder.Chosen
 }
 
 func (o *Options) fill() error {

@@ -159,7 +159,7 @@ func (s *Session) play(ctx context.Context, body Body) (err error) {
 	if err := poll.Pass(ctx, s.options.Before); err != nil {
 		return nil // a signal ends a recording like everything else
 	}
-	if len(s.options.Command) > 0 || s.options.Disturbs {
+	if len(s.options.Command)+len(s.options.Does) > 0 {
 		if err := s.Undisturbed(); err != nil {
 			return err
 		}

@@ -48,7 +48,8 @@ func TestARecordHasWhatHappenedMeanwhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStaging(t)
 		o, lines := s.options(t)
-		o.Command = []string{"kubectl", "delete", "pod"}
+		o.Command, o.Does = []string{"kubectl", "delete", "pod"}, []string{"deletion"}
+		o.Run.Chosen = []runfolder.Chosen{{Name: o.Run.Scenario}, {Name: "record/later"}}
 		file, err := Record(t.Context(), o, func(ctx context.Context, session *Session) error {
 			return session.Step(history.Step{What: history.CommandStep}, func() error { return s.deletePod(ctx) })
 		})
@@ -60,7 +61,7 @@ func TestARecordHasWhatHappenedMeanwhile(t *testing.T) {
 		}
 		run := recorded(t, o)
 		h := run.Header
-		if h.Recorded == nil || !slices.Equal(h.Recorded.Command, o.Command) || !slices.Equal(h.Recorded.Namespaces, []string{"shop"}) || h.Cluster.Provider != "existing" ||
+		if h.Recorded == nil || !slices.Equal(h.Recorded.Command, o.Command) || !slices.Equal(h.Recorded.Does, o.Does) || !slices.Equal(h.Recorded.Namespaces, []string{"shop"}) || h.Cluster.Provider != "existing" ||
 			h.Cluster.Kubernetes != "v1.37.1" || h.Samples != history.SamplesOfNoise || len(h.Facts) == 0 {
 			t.Errorf("header %+v", h)
 		}
@@ -96,7 +97,7 @@ func TestARecordHasWhatHappenedMeanwhile(t *testing.T) {
 		if steps := stages.Steps(run); len(steps) != 1 || steps[0].Begin.At-from < o.Before || to-steps[0].End.At < DefaultSettled {
 			t.Errorf("steps %+v, recorded from %s to %s", steps, from, to)
 		}
-		if len(file.Scenarios) != 1 || file.Outcome == "" || file.Ended.IsZero() {
+		if len(file.Scenarios) != 1 || file.Outcome != "unknown" || len(file.Chosen) != 2 || file.Ended.IsZero() { // another was chosen, too
 			t.Errorf("run.json %+v", file)
 		}
 		if stored, err := runfolder.ReadFile(o.Run.Dir); err != nil || stored.Outcome != file.Outcome {

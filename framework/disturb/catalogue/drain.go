@@ -1,6 +1,9 @@
 package catalogue
 
-import "github.com/holdfast-ha/holdfast/framework/journal"
+import (
+	"github.com/holdfast-ha/holdfast/framework/analysis/disturbances"
+	"github.com/holdfast-ha/holdfast/framework/journal"
+)
 
 // RunMark is the annotation of a node that says which run disturbs it (rule 20).
 const RunMark = "holdfast.dev/run"
@@ -10,6 +13,7 @@ var Drain = Fault{
 	Name:     "drain",
 	Does:     "a node is cordoned and its pods are evicted",
 	EndsPods: true, Evicts: true, OnNode: true,
+	Seen:    []disturbances.Kind{disturbances.Drain},
 	changes: append(evictions(App, Beside), closing()...),
 }
 

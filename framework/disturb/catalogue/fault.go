@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/holdfast-ha/holdfast/framework/analysis/disturbances"
 	"github.com/holdfast-ha/holdfast/framework/journal"
 )
 
@@ -22,6 +23,8 @@ type Fault struct {
 	OnNode bool
 	// Edits is the field of the workload's spec that is changed; empty: none is.
 	Edits string
+	// Seen are the kinds of disturbances as which the watches may see it.
+	Seen []disturbances.Kind
 	// ByHook: a command of the user's own does it (rule 22).
 	ByHook bool
 

@@ -1,6 +1,9 @@
 package catalogue
 
-import "github.com/holdfast-ha/holdfast/framework/journal"
+import (
+	"github.com/holdfast-ha/holdfast/framework/analysis/disturbances"
+	"github.com/holdfast-ha/holdfast/framework/journal"
+)
 
 // NodeKill has a command of the user's own take a node away, and another bring it back. Kubernetes has no API for that, and holdfast has
 // no credentials of clouds.
@@ -8,5 +11,9 @@ var NodeKill = Fault{
 	Name:     "node-kill",
 	Does:     "the command disturb.nodeKill.command takes a node away",
 	EndsPods: true, OnNode: true, ByHook: true,
+	// A node that is back before Kubernetes has noticed shows only in its containers.
+	Seen: []disturbances.Kind{
+		disturbances.NodeLost, disturbances.NodeUnready, disturbances.NodeRemoved, disturbances.TaintEviction, disturbances.Failure, disturbances.Restart,
+	},
 	changes: []journal.Change{Mark(some, some), journal.RunCommand([]string{some}, []string{some})},
 }

@@ -3,6 +3,7 @@ package catalogue
 import (
 	"time"
 
+	"github.com/holdfast-ha/holdfast/framework/analysis/disturbances"
 	"github.com/holdfast-ha/holdfast/framework/journal"
 )
 
@@ -16,6 +17,7 @@ var Rollout = Fault{
 	Does:     "a rolling update, as by kubectl rollout restart",
 	EndsPods: true,
 	Edits:    "spec.template.metadata.annotations." + RestartedAt,
+	Seen:     []disturbances.Kind{disturbances.Rollout},
 	changes:  restarts(),
 }
 

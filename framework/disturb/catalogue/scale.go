@@ -1,6 +1,9 @@
 package catalogue
 
-import "github.com/holdfast-ha/holdfast/framework/journal"
+import (
+	"github.com/holdfast-ha/holdfast/framework/analysis/disturbances"
+	"github.com/holdfast-ha/holdfast/framework/journal"
+)
 
 // Scale changes the number of replicas: one more, one less than before, and back.
 var Scale = Fault{
@@ -8,6 +11,7 @@ var Scale = Fault{
 	Does:     "one replica more, then one less than before",
 	EndsPods: true,
 	Edits:    "spec.replicas",
+	Seen:     []disturbances.Kind{disturbances.Scale},
 	changes:  scales(),
 }
 

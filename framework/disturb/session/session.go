@@ -146,8 +146,16 @@ func (s *Session) begun() runfolder.File {
 	r := s.identity
 	return runfolder.File{
 		ID: r.ID, Started: time.Now(), Holdfast: r.Holdfast, Kubernetes: s.survey.Identity.Kubernetes, Seed: r.Seed, Args: r.Args, Reproduce: r.Again,
-		Machine: runfolder.ThisMachine(),
+		Machine: runfolder.ThisMachine(), Chosen: s.chosen(),
 	}
+}
+
+// chosen are the names of all steps. The run.json of a step has them, too: a run that is killed between two steps is not whole.
+func (s *Session) chosen() (all []runfolder.Chosen) {
+	for _, step := range s.Plan.Steps {
+		all = append(all, runfolder.Chosen{Name: s.NameOf(step)})
+	}
+	return all
 }
 
 // cut is the result of a step that a signal has ended: half of a fault proves nothing, unless a promise was broken.

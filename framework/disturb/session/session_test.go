@@ -31,6 +31,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/disturb/intent"
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/hold"
+	"github.com/holdfast-ha/holdfast/framework/judge"
 	"github.com/holdfast-ha/holdfast/framework/recording"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
@@ -472,5 +473,26 @@ func TestAStepIsJudgedByItsOwnPromises(t *testing.T) {
 		if o.Class != want || o.Promised.Each.SlowerBy != time.Second {
 			t.Errorf("%s: class %d, promised %+v", fault.Name, o.Class, o.Promised)
 		}
+		if len(o.Does) == 0 || len(o.Does) != len(fault.Seen) {
+			t.Errorf("%s: its record does not say as what it is seen: %q", fault.Name, o.Does)
+		}
+	}
+}
+
+// Each step writes run.json for itself. A run that is killed before the next one begins is not whole: the file lists all steps, and has a result of one.
+func TestARunThatIsKilledBetweenTwoStepsIsNotWhole(t *testing.T) {
+	s := newStage(t)
+	s.Plan.Steps = []disturb.Step{{Fault: "rollout", Workload: s.web}, {Fault: "scale", Workload: s.web}}
+	want := []runfolder.Chosen{{Name: "app/rollout"}, {Name: "app/scale"}}
+	first := s.recorded("app/rollout", s.Plan.Steps[0]).Run
+	if diff := cmp.Diff(want, first.Chosen); diff != "" {
+		t.Errorf("chosen (-want +got):\n%s", diff)
+	}
+	killed := runfolder.File{ID: first.ID, Seed: 1, Ended: time.Unix(60, 0), Chosen: first.Chosen, Scenarios: []runfolder.ScenarioResult{{Name: "app/rollout", Outcome: "held"}}}
+	if worth := judge.WorthOf(killed); worth != judge.RunUnknown {
+		t.Errorf("a run that was killed after its first step is %s", worth)
+	}
+	if file := s.begun(); cmp.Diff(want, file.Chosen) != "" {
+		t.Errorf("the run itself has chosen %v", file.Chosen)
 	}
 }

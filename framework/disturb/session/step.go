@@ -153,15 +153,26 @@ func avoided(step disturb.Step) []string {
 func (s *Session) recorded(name string, step disturb.Step) recording.Options {
 	o, r := s.options, s.options.Intent.Request
 	run := s.identity
-	run.Scenario, run.Claim = name, ClaimOf(step)
+	run.Scenario, run.Claim, run.Chosen = name, ClaimOf(step), s.chosen()
 	return recording.Options{
 		Access: o.Access, Namespaces: []string{r.Namespace}, Probes: o.Intent.Probes, From: o.From,
 		Inside: inside.Workers(s.config(&step), inside.Options{
 			Image: o.Image, Workers: o.Workers, For: step.Box.Duration + o.Recover, Home: r.Home, Avoid: avoided(step),
 		}),
 		Command: []string{"holdfast", "test", "--disturb", "--faults", step.Fault}, Before: o.Before, Recover: o.Recover, Settled: o.Settled,
-		Disturbs: true, Class: classOf(step), Promised: o.Intent.Promises, Run: run, Say: o.Say,
+		Does: doesOf(step), Class: classOf(step), Promised: o.Intent.Promises, Run: run, Say: o.Say,
 	}
+}
+
+// doesOf are the kinds of disturbances as which the watches may see a step.
+func doesOf(step disturb.Step) (kinds []string) {
+	faults, _ := catalogue.Named([]string{step.Fault}) // of a plan, whose faults are known
+	for _, f := range faults {
+		for _, kind := range f.Seen {
+			kinds = append(kinds, string(kind))
+		}
+	}
+	return kinds
 }
 
 // classOf is the class of a step's fault. The step is judged by what is promised of that class, whatever else happens meanwhile: a container that a
