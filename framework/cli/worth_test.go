@@ -55,6 +55,9 @@ func TestEveryConsumerAgreesOnARunThatIsNotWhole(t *testing.T) {
 			again(f, runfolder.ScenarioResult{Name: "chaos/b", Dir: "chaos/b", Error: nowhere})
 			f.Ended = time.Time{}
 		}, exit.Failed, nowhere, false},
+		"a signal ended it, which its record does not say": {func(_ *testing.T, _ string, f *runfolder.File) {
+			f.Interrupted, f.Scenarios[0].Interrupted, f.Scenarios[0].Outcome = "SIGINT", "interrupted while the cluster was disturbed", ""
+		}, exit.Interrupted, "1 interrupted, 0 not begun", false},
 		"left out for want of time": {func(_ *testing.T, _ string, f *runfolder.File) {
 			f.Interrupted = runfolder.OutOfTime + "40m0s"
 			again(f, runfolder.ScenarioResult{Name: "chaos/b", Dir: "chaos/b", NotBegun: "not begun: " + f.Interrupted})

@@ -11,7 +11,7 @@ import (
 )
 
 // Again replaces the verdicts in a scenario's result of run.json by those that its record gets now. The record is in the result's
-// folder below the run's folder. Without a record that can be read, the result keeps its verdicts and has an Error. An Error stays.
+// folder below the run's folder. Without a record that can be read, the result keeps its verdicts and has an Error. An Error stays, and so does an interruption, except of a broken promise.
 func Again(runDir string, into *runfolder.ScenarioResult) {
 	local := filepath.FromSlash(into.Dir)
 	if !filepath.IsLocal(local) {
@@ -24,7 +24,8 @@ func Again(runDir string, into *runfolder.ScenarioResult) {
 		return
 	}
 	into.Name = cmp.Or(run.Header.Scenario, into.Name)
-	failed := into.Error // which the record need not show
+	failed, interrupted := into.Error, into.Interrupted // which the record need not show
 	judge.Record(run, into)
+	cutToo(into, interrupted)
 	into.Error = cmp.Or(failed, into.Error)
 }

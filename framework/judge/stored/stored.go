@@ -46,7 +46,7 @@ func Judge(dir string, records []string) Judgement {
 			s.Problems = append(s.Problems, err)
 			continue
 		}
-		s.judge(run, failure(runs, at))
+		s.judge(run, listed(runs, at))
 	}
 	s.Lacks = unlisted(dir, records, read)
 	for _, l := range runs {
@@ -56,14 +56,16 @@ func Judge(dir string, records []string) Judgement {
 	return s
 }
 
-// judge adds what is found in a record. failed is why the harness failed in the scenario; empty: it did not.
-func (s *Judgement) judge(run history.Run, failed string) {
+// judge adds what is found in a record. listed is what run.json says of the scenario: that the harness failed in it, or that a signal ended a step of
+// `test --disturb`, need not be in the record.
+func (s *Judgement) judge(run history.Run, listed runfolder.ScenarioResult) {
 	one := Scenario{Result: runfolder.ScenarioResult{Name: run.Header.Scenario}}
 	one.Found = judge.Record(run, &one.Result)
 	if one.Result.Error != "" {
 		s.Problems = append(s.Problems, errors.New(one.Result.Error))
 	}
-	one.Result.Error = cmp.Or(one.Result.Error, failed)
+	one.Result.Error = cmp.Or(one.Result.Error, listed.Error)
+	cutToo(&one.Result, listed.Interrupted)
 	if one.Result.Left() {
 		one.Found = judge.Found{}
 	}
@@ -74,14 +76,21 @@ func (s *Judgement) judge(run history.Run, failed string) {
 	s.Sum.Scenarios = append(s.Sum.Scenarios, one.Result)
 }
 
-// failure is the error that run.json has of the scenario whose record is in a folder.
-func failure(runs []listing, at string) string {
+// listed is what run.json says of the scenario whose record is in a folder; zero if nothing.
+func listed(runs []listing, at string) runfolder.ScenarioResult {
 	for _, l := range runs {
 		for _, one := range l.Scenarios {
 			if filepath.Join(l.dir, filepath.FromSlash(one.Dir)) == at {
-				return one.Error
+				return one
 			}
 		}
 	}
-	return ""
+	return runfolder.ScenarioResult{}
+}
+
+// cutToo takes from run.json that a scenario was interrupted, if its record does not say so.
+func cutToo(into *runfolder.ScenarioResult, interrupted string) {
+	if into.Interrupted == "" {
+		into.CutShort(interrupted)
+	}
 }
