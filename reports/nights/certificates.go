@@ -3,6 +3,7 @@ package nights
 import (
 	"path"
 	"path/filepath"
+	"slices"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/reports"
@@ -27,9 +28,6 @@ func readCertificate(root, dir string) Night {
 	}
 	n.ID, n.At, n.seed = c.ID, c.Issued, c.Seed
 	n.Result, n.Word = certificate.ResultOf(c.Result), c.Heading()
-	if c.Result == certificate.Interrupted {
-		n.Trouble = "interrupted"
-	}
 	line, versions := lineOfCertificate(c)
 	add := func(name string, result reports.Result, side *certificate.Side) {
 		s := scenarioOf(name, result, side)
@@ -48,6 +46,10 @@ func readCertificate(root, dir string) Night {
 	}
 	if a := c.Application; a != nil {
 		add(Application+a.Name, certificate.ResultOf(a.Result), &a.Upgrade.Side)
+	}
+	cut := slices.ContainsFunc(n.Scenarios, func(s Scenario) bool { return s.Result == reports.Interrupted })
+	if cut || c.Result == certificate.Interrupted {
+		n.Trouble = "interrupted"
 	}
 	return n
 }

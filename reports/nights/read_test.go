@@ -154,6 +154,12 @@ func TestNightsThatAreNotWhole(t *testing.T) {
 			f.Ended = time.Time{}
 			must(t, f.Write(dir))
 		}, "the run did not end: it was killed, or is still running", false},
+		"one was chosen, and its result is gone": {func(t *testing.T, dir string) {
+			f, err := runfolder.ReadFile(dir)
+			must(t, err)
+			f.Chosen = []runfolder.Chosen{{Name: drained.Name}, {Name: "chaos/b"}}
+			must(t, f.Write(dir))
+		}, "no result of 1 scenario of the 2 that were chosen: chaos/b", false},
 		"interrupted": {func(t *testing.T, dir string) {
 			f, err := runfolder.ReadFile(dir)
 			must(t, err)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
+	"github.com/holdfast-ha/holdfast/framework/judge"
 	"github.com/holdfast-ha/holdfast/reports"
 	"github.com/holdfast-ha/holdfast/reports/formats"
 )
@@ -67,7 +68,7 @@ func Of(r reports.Report) Night {
 func reportOf(folder string) (reports.Report, error) {
 	stored, err := reports.Read(filepath.Join(folder, formats.JSONFile))
 	file, fileErr := runfolder.ReadFile(folder)
-	if fileErr == nil && err == nil && !file.Ended.IsZero() && stored.RunID == file.ID {
+	if fileErr == nil && err == nil && len(judge.Lacks(file)) == 0 && stored.RunID == file.ID {
 		return stored, nil
 	}
 	if _, none := os.Stat(filepath.Join(folder, runfolder.FileName)); errors.Is(none, os.ErrNotExist) && err == nil {
