@@ -79,8 +79,9 @@ scale-constraints: build ## Measure what constraints cost the scheduler to bind 
 	bin/holdfast report --catalogue suites/README.md
 
 .PHONY: adversary
-adversary: ## Attack real records: evidence removed at random 10,000 times, damage planted 1,000 times each (some minutes)
-	go test -count 1 -timeout 1h ./framework/invariant -run '^(TestAttacks|TestWithoutItsEvidenceNothingIsHeld|TestDamageIsNeverHeld)$$' -v -adversary
+adversary: ## Attack records of scenarios, recordings and sessions, whole runs and nights: evidence removed and damage planted at random, each 1,000 times or more; SEED=1 (some minutes)
+	go test -count 1 -timeout 2h ./framework/invariant ./framework/cli ./reports/trend \
+	  -run '^(TestAttacks.*|TestWithoutItsEvidenceNothingIsHeld|TestDamageIsNeverHeld)$$' -v -adversary -adversary-seed $(or $(SEED),1)
 
 .PHONY: e2e
 e2e: build ## Certify a real cluster; PROFILE=short (the default) or full, KUBERNETES=v1.37.0, PROXY_MODE=iptables, ENGINE=docker; RESUME=last-attempt continues a run

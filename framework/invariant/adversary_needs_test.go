@@ -1,8 +1,8 @@
 package invariant_test
 
 import (
+	"cmp"
 	"errors"
-	"flag"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -11,60 +11,10 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	ht "github.com/holdfast-ha/holdfast/framework/history/historytest"
+	"github.com/holdfast-ha/holdfast/framework/history/historytest/adversary"
 	"github.com/holdfast-ha/holdfast/framework/history/stages"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
-	"github.com/holdfast-ha/holdfast/framework/judge"
-	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
-
-var adversaryWhole = flag.Bool("adversary", false, "attack records as often as it takes to be sure, which takes minutes, and not a sample")
-
-// How often evidence is removed from records, and damage planted in them: in all, and in a sample. The sample of removals takes
-// each piece of evidence from each record once.
-const (
-	removals, sampleRemovals = 10_000, 0
-	plants, samplePlants     = 1_000, 120
-)
-
-func howOften(whole, sample int) int {
-	if *adversaryWhole {
-		return whole
-	}
-	return sample
-}
-
-// heldRecord is a record, and a promise that is held of it.
-type heldRecord struct {
-	name    string
-	promise invariant.Invariant
-	record  *ht.Builder // to be copied
-}
-
-// heldRecords are all promises that are held: of the golden runs, which are real, and of the records built for each kind.
-func heldRecords(t *testing.T) (held []heldRecord) {
-	t.Helper()
-	for _, name := range goldenRuns(t) {
-		_, run := unpackGolden(t, name)
-		record := editable(t, run)
-		for i, v := range judge.Judge(run) {
-			if v.Outcome != verdict.Held {
-				continue
-			}
-			promise, err := invariant.Decode(run.Header.Promises[i])
-			if err != nil {
-				t.Fatal(err)
-			}
-			held = append(held, heldRecord{name, promise, record})
-		}
-	}
-	all := kept()
-	for _, kind := range invariant.Kinds() {
-		if k, there := all[kind]; there && kind != "SharesLoad" { // its requests are not in the builder
-			held = append(held, heldRecord{"built for " + kind, k.promise, editable(t, k.run().Run())})
-		}
-	}
-	return held
-}
 
 // editable is a Builder with all of a record.
 func editable(t *testing.T, run history.Run) *ht.Builder {
@@ -86,37 +36,52 @@ func TestEveryKindSaysWhatItNeeds(t *testing.T) {
 	}
 }
 
-// TestWithoutItsEvidenceNothingIsHeld removes, at random, evidence that a promise declares to need. It is never Held then.
+// TestWithoutItsEvidenceNothingIsHeld removes, at random, evidence that a promise declares to need. It is never Held then, and neither is a recording
+// or a step of a session of which it is a promise.
 func TestWithoutItsEvidenceNothingIsHeld(t *testing.T) {
-	const seed = 14
-	random := rand.New(rand.NewPCG(seed, 0))
 	type removal struct {
 		heldRecord
 		need evidence.Part
 	}
-	var all []removal
-	for _, h := range heldRecords(t) {
-		for _, need := range h.promise.Needs().All() {
-			all = append(all, removal{h, need})
-		}
-	}
-	tried := make(map[evidence.Part]int)
-	for n := range max(len(all), howOften(removals, sampleRemovals)) {
-		r := all[n%len(all)]
-		b := r.record.Copy()
-		how := remove(random, r.need, r.promise, b)
-		if how == "" {
-			continue
-		}
-		tried[r.need]++
-		if v := judge.CheckAll(b.Run(), []invariant.Invariant{r.promise})[0]; v.Outcome == verdict.Held {
-			t.Errorf("%s: %s without %s (%s) is held: %s", r.name, v.Kind, r.need, how, v.Seen)
-		}
-	}
-	for _, r := range all {
-		if tried[r.need] == 0 {
-			t.Errorf("%s was never removed", r.need)
-		}
+	for _, kind := range attackedKinds {
+		t.Run(kind.name, func(t *testing.T) {
+			byNeed := make(map[evidence.Part][]removal)
+			var needs []evidence.Part // in the order in which they are found
+			for _, h := range kind.held(t) {
+				for _, need := range h.promise().Needs().All() {
+					if byNeed[need] == nil {
+						needs = append(needs, need)
+					}
+					byNeed[need] = append(byNeed[need], removal{h, need})
+				}
+			}
+			var all []removal // a sample takes each need as often
+			for round := 0; len(byNeed) > 0; round++ {
+				for _, need := range needs {
+					if of := byNeed[need]; round < len(of) {
+						all = append(all, of[round])
+					} else {
+						delete(byNeed, need)
+					}
+				}
+			}
+			tried := make(map[evidence.Part]int)
+			adversary.Attack(t, adversary.Times(kind.removals, cmp.Or(kind.sample, len(all))), func(random *rand.Rand, number int) (did, wrong string) {
+				r := all[number%len(all)]
+				b := r.record.Copy()
+				how := kind.remove(random, r.need, r.promise(), b)
+				if how == "" {
+					return "", ""
+				}
+				tried[r.need]++
+				return fmt.Sprintf("%s: %s without %s (%s)", r.name, invariant.Kind(r.promise()), r.need, how), r.without(b, irrelevant(r.need))
+			})
+			for _, need := range needs {
+				if tried[need] == 0 && !slices.Contains(kind.without, need) {
+					t.Errorf("%s was never removed", need)
+				}
+			}
+		})
 	}
 }
 

@@ -65,7 +65,7 @@ func TestAttacks(t *testing.T) {
 		t.Run(a.name, func(t *testing.T) {
 			tried := 0
 			for _, h := range held {
-				if !slices.Contains(a.kinds, invariant.Kind(h.promise)) {
+				if !slices.Contains(a.kinds, invariant.Kind(h.promise())) {
 					continue
 				}
 				b := h.record.Copy()
@@ -73,7 +73,7 @@ func TestAttacks(t *testing.T) {
 					continue
 				}
 				tried++
-				if v := judge.CheckAll(b.Run(), []invariant.Invariant{h.promise})[0]; !slices.Contains(a.want, v.Outcome) {
+				if v := judge.CheckAll(b.Run(), []invariant.Invariant{h.promise()})[0]; !slices.Contains(a.want, v.Outcome) {
 					t.Errorf("%s: %s is %s, not one of %s: %s", h.name, v.Kind, v.Outcome, a.want, v.Seen)
 				}
 			}
