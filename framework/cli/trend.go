@@ -27,8 +27,8 @@ so one wild night is no trend. P is corrected for the number of figures (Holm): 
 moved is at most 1 %. Small shifts need more nights than large ones. A regression is named every night, until it is older than --last.
 
 It also names each scenario whose last night is not good, and each that is gone: it was judged in most nights and is not any more, nor on the line of
-a newer Kubernetes or machine. A promise that was broken in the last night is no success, and neither is a scenario that is gone or was never good, an
-application that is not certified any more, or a last night that was killed.
+a newer Kubernetes or machine. A promise that was broken in the last night is no success, and neither is a scenario that is gone, was
+never good, or has had no verdict since it was broken, an application that is not certified any more, or a last night that was killed.
 
 Nights are compared only if they have the same application, Kubernetes minor version, timings, proxy mode, provider, engine, cluster of your own, planted
 regression, number of simulated nodes, and number and architecture of cores. To compare two versions of Kubernetes, use 'holdfast certify'. A scenario that was not judged in a night has no figures

@@ -83,6 +83,8 @@ type Streak struct {
 	Since    Night          `json:"since"`
 	Good     int            `json:"good"`   // nights with a good result before
 	Before   int            `json:"before"` // nights before
+	// Broken is whether a promise was broken since it was last good.
+	Broken bool `json:"broken,omitempty"`
 	// Success is whether it fails no trend: it is Unknown, and was good before.
 	Success bool `json:"success,omitempty"`
 }
@@ -118,13 +120,14 @@ func (l *line) streaks(after []*nights.Night) (list []Streak) {
 			if k.Result = s.Result; s.Result.Good() {
 				k.Before += k.Nights + 1
 				k.Good++
-				k.Nights = 0
+				k.Nights, k.Broken = 0, false
 				continue
 			}
 			if k.Nights == 0 {
 				k.Since = nameOf(n)
 			}
 			k.Nights++
+			k.Broken = k.Broken || s.Result.Broken()
 		}
 		if len(after) > 0 {
 			if slices.ContainsFunc(after, func(n *nights.Night) bool { return judgedIn(n, name, l.Kind()) }) {
@@ -132,9 +135,9 @@ func (l *line) streaks(after []*nights.Night) (list []Streak) {
 			}
 			since = append(since, after...)
 		}
-		k.Success = k.Good > 0 && k.Result == reports.Unknown && !l.Certificates
+		k.Success = k.Good > 0 && k.Result == reports.Unknown && !k.Broken && !l.Certificates
 		if gone(k.Before+k.Nights, others, len(since)) {
-			k = Streak{Scenario: name, Line: l.Name, Result: k.Result, Gone: true, Nights: len(since), Since: nameOf(since[0]), Good: k.Good, Before: k.Before + k.Nights}
+			k = Streak{Scenario: name, Line: l.Name, Result: k.Result, Gone: true, Nights: len(since), Since: nameOf(since[0]), Good: k.Good, Before: k.Before + k.Nights, Broken: k.Broken}
 		}
 		if k.Nights > 0 {
 			list = append(list, k)

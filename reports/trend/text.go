@@ -93,15 +93,19 @@ func (c Change) Explained() string {
 
 // InWords says since when the scenario is not good, or gone.
 func (k Streak) InWords(withLine bool) string {
-	switch who := k.Scenario + onLine(k.Line, withLine); {
+	who, broken := k.Scenario+onLine(k.Line, withLine), ""
+	if k.Broken && !k.Result.Broken() {
+		broken = ", and broken since"
+	}
+	switch {
 	case k.Gone:
 		return fmt.Sprintf("%s: not judged since %s (%s); good in %d of %s before, and at last %s", who, k.Since.inWords(), prose.Count(k.Nights, "night"), k.Good,
 			prose.Count(k.Before, "night"), k.Result)
 	case k.Good == 0:
 		return fmt.Sprintf("%s: %s, and never good since %s (%s)", who, k.Result, k.Since.inWords(), prose.Count(k.Nights, "night"))
 	}
-	return fmt.Sprintf("%s%s: %s, not good since %s (%s); good in %d of %s before", k.Scenario, onLine(k.Line, withLine), k.Result,
-		k.Since.inWords(), prose.Count(k.Nights, "night"), k.Good, prose.Count(k.Before, "night"))
+	return fmt.Sprintf("%s: %s, not good since %s (%s); good in %d of %s before%s", who, k.Result,
+		k.Since.inWords(), prose.Count(k.Nights, "night"), k.Good, prose.Count(k.Before, "night"), broken)
 }
 
 // Summary is the trend in one sentence.

@@ -515,6 +515,22 @@ func TestWhatIsNoSuccess(t *testing.T) {
 		"two applications in turn": {series(40, func(number int) (string, func(*nightstest.Night, *nightstest.Scenario)) {
 			return []string{"cart/web", "shop/web"}[number%2], good
 		}), trend.None, nil, 2, false},
+		"broken, and no verdict since": {series(30, func(number int) (string, func(*nightstest.Night, *nightstest.Scenario)) {
+			return "shop/web", since(27, func(n *nightstest.Night, s *nightstest.Scenario) {
+				if s.Outcome = verdict.Unknown; number == 27 {
+					s.Outcome = verdict.Violated
+				}
+			})(number)
+		}), trend.Missing, []string{"app/rollout: Unknown, not good since 2026-01-28 02:00 (20260128-020000) (3 nights); good in 27 of 27 nights before, and broken since",
+			"1 scenario without evidence; 0 regressions"}, 1, false},
+		"no verdict, broken, good, and no verdict": {series(30, func(number int) (string, func(*nightstest.Night, *nightstest.Scenario)) {
+			outcomes := map[int]verdict.Outcome{24: verdict.Unknown, 25: verdict.Violated, 28: verdict.Unknown}
+			return "shop/web", func(_ *nightstest.Night, s *nightstest.Scenario) {
+				if o, has := outcomes[number]; has {
+					s.Outcome = o
+				}
+			}
+		}), trend.None, nil, 1, false},
 		"a newer Kubernetes, with which nothing is good": {series(30, func(number int) (string, func(*nightstest.Night, *nightstest.Scenario)) {
 			return "shop/web", since(22, func(n *nightstest.Night, s *nightstest.Scenario) { newer(n, s); broken(n, s) })(number)
 		}), trend.Broken, []string{"app/rollout: Violated, and never good since 2026-01-23 02:00 (20260123-020000) (8 nights)"}, 2, false},
