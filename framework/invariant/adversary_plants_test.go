@@ -26,6 +26,7 @@ type damage struct {
 var damages = map[string]damage{
 	"one failed request":                      {[]string{"NoFailedRequests"}, failOne},
 	"one failed request beside a restart":     {[]string{"NoFailedRequests"}, failBesideRestart},
+	"an outage for all beside a restart":      {[]string{"NoFailedRequests"}, outageBesideRestart},
 	"one illegal binding":                     {[]string{"Placement"}, bindIllegally},
 	"evictions below the budget":              {[]string{"BudgetHonoured"}, evictTooMany},
 	"a workload that stays as it was damaged": {[]string{"RecoversWithin"}, neverRecovers},
@@ -142,6 +143,9 @@ func bindIllegally(random *rand.Rand, _ invariant.Invariant, b *ht.Builder) stri
 func evictTooMany(random *rand.Rand, p invariant.Invariant, b *ht.Builder) string {
 	promise, _ := p.(invariant.BudgetHonoured)
 	at := underLoad(random, b)
+	if _, to := b.Run().UnderLoad(); at >= to-1500*ms { // a recording is not judged by what is seen after its load
+		return ""
+	}
 	var budget *history.Budget
 	pods := make(map[string]history.Pod)
 	for _, e := range b.Run().Events {
@@ -190,35 +194,59 @@ func evictTooMany(random *rand.Rand, p invariant.Invariant, b *ht.Builder) strin
 	return fmt.Sprintf("%d of %d evicted at %s, where %d are demanded", many, len(ready), at, budget.DesiredHealthy)
 }
 
-// failBesideRestart restarts a container of a pod that serves, and fails a request that this cannot explain: so long before or after, that proxies know.
-func failBesideRestart(random *rand.Rand, p invariant.Invariant, b *ht.Builder) string {
-	at := underLoad(random, b)
+// endOne has a pod that serves end in a way that nobody plans, or restarts a container of it, and returns its name; empty: there is none.
+func endOne(random *rand.Rand, at history.Offset, b *ht.Builder) string {
 	pods := make(map[string]history.Pod)
 	for _, e := range b.Run().Events {
 		if e.Pod != nil && e.T <= at {
 			pods[e.Pod.UID] = *e.Pod
 		}
 	}
-	uids := slices.Sorted(maps.Keys(pods))
-	uids = slices.DeleteFunc(uids, func(uid string) bool {
+	uids := slices.DeleteFunc(slices.Sorted(maps.Keys(pods)), func(uid string) bool {
 		p := pods[uid]
 		return !p.Ready || p.Deleting || p.Change == history.Deleted || len(p.Labels) == 0
 	})
 	if len(uids) == 0 {
 		return ""
 	}
+	pod := pods[pick(random, uids...)]
+	pod.Change = history.Modified
+	pick(random, podRestarts, podFails, podEvicted)(&pod)
+	b.Pod(at, pod)
+	if pod.Phase != "Failed" {
+		pod.Ready = true
+		b.Pod(at+500*ms, pod)
+	}
+	return pod.Name
+}
+
+// failBesideRestart ends a pod that serves, and fails a request that this cannot explain: so long before or after, that proxies know.
+func failBesideRestart(random *rand.Rand, p invariant.Invariant, b *ht.Builder) string {
+	at := underLoad(random, b)
 	how := failOne(random, p, b)
 	rows := b.Requests()
 	failed := slices.IndexFunc(rows, func(r history.Request) bool { return r.Outcome.Failed() && r.Lane != history.LaneControl })
 	if failed < 0 || (rows[failed].Sent-at).Abs() < 10*second || slices.ContainsFunc(rows[failed+1:], func(r history.Request) bool { return r.Outcome.Failed() }) {
 		return ""
 	}
-	pod := pods[pick(random, uids...)]
-	pod.Change, pod.Ready, pod.Restarts = history.Modified, false, pod.Restarts+1
-	b.Pod(at, pod)
-	pod.Ready = true
-	b.Pod(at+500*ms, pod)
-	return fmt.Sprintf("%s, and a container of %s restarted at %s", how, pod.Name, at)
+	if pod := endOne(random, at, b); pod != "" {
+		return fmt.Sprintf("%s, and the end of %s at %s", how, pod, at)
+	}
+	return ""
+}
+
+// outageBesideRestart ends a pod that serves, and fails all requests of a lane at about that time, and not a share of them.
+func outageBesideRestart(random *rand.Rand, p invariant.Invariant, b *ht.Builder) string {
+	at := underLoad(random, b)
+	from := at - second + history.Offset(random.Int64N(int64(2*second)))
+	how := outageFrom(random, p, b, from)
+	if how == "" {
+		return ""
+	}
+	if pod := endOne(random, at, b); pod != "" {
+		return fmt.Sprintf("%s, and the end of %s at %s", how, pod, at)
+	}
+	return ""
 }
 
 // neverRecovers has no replica come back from a random moment on at which some were missing.
@@ -243,7 +271,11 @@ func neverRecovers(random *rand.Rand, p invariant.Invariant, b *ht.Builder) stri
 
 // outageForAll fails all requests of a lane, and not a share, for some seconds within an outage or far from it.
 func outageForAll(random *rand.Rand, p invariant.Invariant, b *ht.Builder) string {
-	lane, at := judgedLane(random, p, b), underLoad(random, b)
+	return outageFrom(random, p, b, underLoad(random, b))
+}
+
+func outageFrom(random *rand.Rand, p invariant.Invariant, b *ht.Builder, at history.Offset) string {
+	lane := judgedLane(random, p, b)
 	long := second + history.Offset(random.Int64N(int64(3*second)))
 	outcome, n := pick(random, history.Refused, history.TimeoutConnect, history.BadStatus, history.Reset), 0
 	_, to := b.Run().UnderLoad()

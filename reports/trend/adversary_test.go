@@ -97,6 +97,17 @@ var plantedInNights = []func(random *rand.Rand, list []nightstest.Night) (nights
 		return all, fmt.Sprintf("scenario %d is broken, and is %s in %d nights since", which, result, since)
 	},
 	func(random *rand.Rand, list []nightstest.Night) (nights.Nights, string) {
+		which, since := random.IntN(3), 1+random.IntN(4)
+		breaks(&list[len(list)-1-since].Scenarios[which])
+		newer := random.IntN(2) == 0
+		lastly(list, since, which, func(n *nightstest.Night, s *nightstest.Scenario) {
+			if s.Outcome = verdict.Unknown; newer {
+				n.Kubernetes = "v1.38.0"
+			}
+		})
+		return inMemory(list), fmt.Sprintf("scenario %d is broken, and unknown in %d nights since (newer: %t)", which, since, newer)
+	},
+	func(random *rand.Rand, list []nightstest.Night) (nights.Nights, string) {
 		// The nights of another application lie between.
 		last, which := 1+random.IntN(len(list)/2), random.IntN(3)
 		for i := range list {

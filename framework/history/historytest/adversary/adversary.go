@@ -28,8 +28,8 @@ func Times(all, sample int) int {
 type Edit func(random *rand.Rand, number int) (did, wrong string)
 
 // Attack makes so many edits, each with random numbers of its own. It fails the test for each that comes to something wrong, and if there is hardly a
-// place for an edit.
-func Attack(t *testing.T, times int, edit Edit) {
+// place for an edit. It returns false if only one edit was asked for, which shows nothing of the others.
+func Attack(t *testing.T, times int, edit Edit) (all bool) {
 	t.Helper()
 	if *only >= 0 {
 		did, wrong := edit(numbers(*only), *only)
@@ -37,7 +37,7 @@ func Attack(t *testing.T, times int, edit Edit) {
 		if wrong != "" {
 			t.Errorf("%s: %s", did, wrong)
 		}
-		return
+		return false
 	}
 	t.Logf("%d edits of seed %d", times, *seed)
 	done := 0
@@ -53,6 +53,7 @@ func Attack(t *testing.T, times int, edit Edit) {
 			t.Errorf("%s: %s\nagain, in its package: go test -run '^%s$' -adversary-seed %d -adversary-edit %d", did, wrong, t.Name(), *seed, number)
 		}
 	}
+	return true
 }
 
 func numbers(of int) *rand.Rand { return rand.New(rand.NewPCG(*seed, uint64(of))) }
