@@ -39,6 +39,9 @@ func TestClients(t *testing.T) {
 		"any host":                              {controller("IngressClass") + web + strings.Replace(ingress("", "", "/api", "number: 80"), "- host: shop.example.com\n    http", "- http", 1), []string{atService + "api\n"}, nil},
 		"an HTTPRoute":                          {web + route(""), []string{"HTTPRoute shop leads clients here.", atService + "\n"}, nil},
 		"an HTTPRoute with a controller":        {controller("GatewayClass") + web + route("matches: [{path: {type: PathPrefix, value: /api}}], "), []string{"url: http://shop.example.com/api\n"}, nil},
+		"an HTTPRoute by an expression":         {controller("GatewayClass") + web + route("matches: [{path: {type: RegularExpression, value: /api/v.}}], "), []string{atService + "\n"}, nil},
+		"an HTTPRoute to nothing":               {web + strings.Replace(route(""), "port: 80}", "port: 80, weight: 0}", 1), []string{"tcp: web:9000"}, []string{"HTTPRoute"}},
+		"what no path matches":                  {web + strings.Replace(ingress("", "", "/", "number: 80"), "  rules:", "  defaultBackend: {service: {name: web, port: {number: 9000}}}\n  rules:", 1), []string{atService + "\n"}, []string{"9000"}},
 		"an HTTPRoute that rewrites":            {controller("GatewayClass") + web + route("filters: [{type: URLRewrite, urlRewrite: {hostname: other}}], "), []string{atService + "\n"}, nil},
 		"the host that a kubelet's probe names": {controller("IngressClass") + strings.Replace(ready, "port: http}}", "port: http, httpHeaders: [{name: Host, value: shop.example.com}]}}", 1) + ingress("", "", "/", "number: 80"), []string{"url: http://shop.example.com/api/ready\n"}, []string{"headers:"}},
 	} {

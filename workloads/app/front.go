@@ -3,12 +3,15 @@ package app
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 
 	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
 // Front is an Ingress or an HTTPRoute: the requests to its hosts come to the pods of a controller, which sends them on to the pods of a
@@ -88,6 +91,34 @@ type rule struct {
 	exact      bool
 	gateways   []string
 	backends   []string
+	ports      []intstr.IntOrString // of the backends; the zero value: any
+	tls        bool                 // its clients ask over TLS
+	fallback   bool                 // it is for what no other one matches
+	rewrites   bool                 // the backends may be asked for another path, or the path is an expression
+}
+
+// Way is how clients come to a Service, by a rule of an Ingress or an HTTPRoute.
+type Way struct {
+	Kind, Name    string // of the Ingress or the HTTPRoute
+	Host          string // empty: any
+	Path          string // the beginning of the paths, or the path
+	Rewrites, TLS bool   // the Service may be asked for another path; clients ask over TLS
+	Service       string
+	Port          intstr.IntOrString // of the Service; the zero value: any
+}
+
+// Ways are those to the Services in the application's namespace, for hosts and paths that a rule names.
+func (a App) Ways() (all []Way) {
+	for _, m := range a.Manifests {
+		for _, r := range rulesOf(m) {
+			for i, service := range r.backends {
+				if m.Object.GetNamespace() == a.Namespace && !r.fallback {
+					all = append(all, Way{r.kind, r.name, append(r.hosts, "")[0], r.path, r.rewrites, r.tls, service, r.ports[i]})
+				}
+			}
+		}
+	}
+	return all
 }
 
 // match is how well a rule is for a URL: an exact host before a wildcard, an exact path before a prefix, and the longer before the
@@ -168,12 +199,16 @@ func rulesOfIngress(m Manifest) (all []rule) {
 		return nil
 	}
 	of := func(host, path string, exact bool, backend *networkingv1.IngressBackend) {
-		r := rule{kind: m.Object.GetKind(), name: in.Name, path: path, exact: exact}
+		r := rule{kind: m.Object.GetKind(), name: in.Name, path: path, exact: exact, rewrites: rewrites(m), fallback: backend == in.Spec.DefaultBackend}
 		if host != "" {
 			r.hosts = []string{host}
 		}
-		if backend.Service != nil {
-			r.backends = []string{backend.Service.Name}
+		r.tls = slices.ContainsFunc(in.Spec.TLS, func(t networkingv1.IngressTLS) bool { return len(t.Hosts) == 0 || slices.Contains(t.Hosts, host) })
+		if s := backend.Service; s != nil {
+			r.backends, r.ports = []string{s.Name}, []intstr.IntOrString{intstr.FromInt32(s.Port.Number)}
+			if s.Port.Name != "" {
+				r.ports[0] = intstr.FromString(s.Port.Name)
+			}
 		}
 		all = append(all, r)
 	}
@@ -194,6 +229,13 @@ func rulesOfIngress(m Manifest) (all []rule) {
 	return all
 }
 
+// rewrites reports whether annotations may have the backends asked for another path than clients ask for.
+func rewrites(m Manifest) bool {
+	return slices.ContainsFunc(slices.Collect(maps.Keys(m.Object.GetAnnotations())), rewriting.MatchString)
+}
+
+var rewriting = regexp.MustCompile("rewrite|middlewares")
+
 // route is what is read of an HTTPRoute. Its module is not needed for more.
 type route struct {
 	Spec struct {
@@ -201,9 +243,11 @@ type route struct {
 		ParentRefs []struct{ Kind, Name, Namespace string }
 		Rules      []struct {
 			Matches     []struct{ Path *struct{ Type, Value string } }
+			Filters     []any
 			BackendRefs []struct {
 				Kind, Name, Namespace string
 				Weight                *int
+				Port                  int32
 			}
 		}
 	}
@@ -225,10 +269,10 @@ func rulesOfRoute(m Manifest) (all []rule) {
 		}
 	}
 	for _, one := range in.Spec.Rules {
-		r := base
+		r, rewritten := base, len(one.Filters) > 0 || rewrites(m)
 		for _, b := range one.BackendRefs {
 			if (b.Kind == "" || b.Kind == "Service") && (b.Weight == nil || *b.Weight > 0) {
-				r.backends = append(r.backends, b.Name)
+				r.backends, r.ports = append(r.backends, b.Name), append(r.ports, intstr.FromInt32(b.Port))
 			}
 		}
 		paths := 0
@@ -237,14 +281,14 @@ func rulesOfRoute(m Manifest) (all []rule) {
 				continue
 			}
 			paths++
-			r.path, r.exact = m.Path.Value, m.Path.Type == "Exact"
+			r.path, r.exact, r.rewrites = m.Path.Value, m.Path.Type == "Exact", rewritten
 			if m.Path.Type == "RegularExpression" { // it may be for any path
-				r.path = anyPath
+				r.path, r.rewrites = anyPath, true
 			}
 			all = append(all, r)
 		}
 		if paths < max(len(one.Matches), 1) {
-			r.path, r.exact = anyPath, false
+			r.path, r.exact, r.rewrites = anyPath, false, rewritten
 			all = append(all, r)
 		}
 	}
