@@ -58,9 +58,9 @@ func (c Choice) Test(ctx context.Context) (t apptest.Test, err error) {
 		c.Secrets = cmp.Or(c.Secrets, file.App.Secrets)
 		c.Namespace = cmp.Or(c.Namespace, file.App.Namespace)
 		c.Images, c.Pull = append(file.App.Images, c.Images...), cmp.Or(c.Pull, file.App.Pull)
-		if t.Probes, err = file.ProbesOf(); err != nil {
-			return t, err
-		}
+	}
+	if t.Probes, t.Promises, err = file.Asked(c.File, c.URLs, 0); err != nil {
+		return t, err
 	}
 	if len(c.Faults) > 0 {
 		t.Faults = c.Faults
@@ -75,12 +75,6 @@ func (c Choice) Test(ctx context.Context) (t apptest.Test, err error) {
 	t.App.Privileged = file.App.Privileged
 	if t.App.PullNever = c.Pull == PullNever; !t.App.PullNever && c.Pull != "" && c.Pull != PullMissing {
 		return t, fmt.Errorf("pull %q: want %s or %s", c.Pull, PullMissing, PullNever)
-	}
-	for _, url := range c.URLs {
-		t.Probes = append(t.Probes, apptest.OfURL(url, len(t.Probes)))
-	}
-	if t.Promises, err = file.PromisesOf(t.Probes); err != nil {
-		return t, fmt.Errorf("%s: %w", c.File, err)
 	}
 	return t, nil
 }

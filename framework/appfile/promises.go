@@ -114,9 +114,25 @@ func (b *ByProbe) UnmarshalYAML(n *yaml.Node) error {
 	return nil
 }
 
-// PromisesOf are the promises as package apptest has them, to the probes of the file and those that flags add. The error names each promise to a probe
-// that is not there, and each that cannot be kept.
-func (f File) PromisesOf(probes []apptest.Probe) (made apptest.Promises, err error) {
+// Asked are the probes of the file, which was read from a path, and those of URLs that flags add, with a rate, and what is promised of their requests. The
+// zero File has none of its own.
+func (f File) Asked(path string, urls []string, rate float64) (probes []apptest.Probe, promises apptest.Promises, err error) {
+	if probes, err = f.ProbesOf(); err != nil {
+		return nil, promises, err
+	}
+	for _, url := range urls {
+		p := apptest.OfURL(url, len(probes))
+		p.Rate = rate
+		probes = append(probes, p)
+	}
+	if promises, err = f.promisesOf(probes); err != nil {
+		err = fmt.Errorf("%s: %w", path, err)
+	}
+	return probes, promises, err
+}
+
+// promisesOf are the promises as package apptest has them. The error names each promise to a probe that is not there, and each that cannot be kept.
+func (f File) promisesOf(probes []apptest.Probe) (made apptest.Promises, err error) {
 	p := f.Promises
 	var errs []error
 	if made.Each, err = narrowed(apptest.Promise{}, p.Voluntary, p.Involuntary); err != nil {

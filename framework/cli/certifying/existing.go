@@ -185,23 +185,14 @@ func (f *runningFlags) record(cmd *cobra.Command, o recording.Options, survey re
 func (f *runningFlags) probes(file string) (probes []apptest.Probe, promises apptest.Promises, err error) {
 	var read appfile.File
 	if file != "" {
-		if read, err = appfile.Read(fileOf(file)); err != nil {
-			return nil, promises, err
-		}
-		if probes, err = read.ProbesOf(); err != nil {
-			return nil, promises, err
-		}
-		if len(probes) == 0 && len(f.urls) == 0 { // the upgrade would be made, and nothing be shown
-			return nil, promises, fmt.Errorf("%s has no probes, and no URL is named with --url", file)
+		if read, err = appfile.Read(fileOf(file)); err == nil && len(read.Probes)+len(f.urls) == 0 { // the upgrade would be made, and nothing be shown
+			err = fmt.Errorf("%s has no probes, and no URL is named with --url", file)
 		}
 	}
-	for _, url := range f.urls {
-		probes = append(probes, apptest.OfURL(url, len(probes)))
+	if err == nil {
+		probes, promises, err = read.Asked(file, f.urls, 0)
 	}
-	if promises, err = read.PromisesOf(probes); err != nil {
-		return nil, promises, fmt.Errorf("%s: %w", file, err)
-	}
-	return probes, promises, recording.CheckProbes(probes)
+	return probes, promises, cmp.Or(err, recording.CheckProbes(probes))
 }
 
 func probesOf(probes []apptest.Probe) (list []certificate.ApplicationProbe) {

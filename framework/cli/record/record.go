@@ -275,25 +275,14 @@ func (f *flags) scope(access *existing.Access) []string {
 func (f *flags) asked() (probes []apptest.Probe, promises apptest.Promises, err error) {
 	var file appfile.File
 	if f.probes != "" {
-		if file, err = appfile.Read(f.probes); err != nil {
-			return nil, promises, err
-		}
-		if probes, err = file.ProbesOf(); err != nil {
-			return nil, promises, err
-		}
-		if len(probes) == 0 {
-			return nil, promises, fmt.Errorf("%s has no probes", f.probes)
+		if file, err = appfile.Read(f.probes); err == nil && len(file.Probes) == 0 {
+			err = fmt.Errorf("%s has no probes", f.probes)
 		}
 	}
-	for _, url := range f.urls {
-		p := apptest.OfURL(url, len(probes))
-		p.Rate = f.rate
-		probes = append(probes, p)
+	if err == nil {
+		probes, promises, err = file.Asked(f.probes, f.urls, f.rate)
 	}
-	if promises, err = file.PromisesOf(probes); err != nil {
-		return nil, promises, fmt.Errorf("%s: %w", f.probes, err)
-	}
-	return probes, promises, recording.CheckProbes(probes)
+	return probes, promises, cmp.Or(err, recording.CheckProbes(probes))
 }
 
 // claim is a sentence that the recording can prove false.
@@ -331,13 +320,9 @@ func (f *flags) again(command []string) string {
 	if f.all {
 		words = append(words, "-A")
 	}
-	for _, one := range []struct{ flag, value string }{{"--probes", f.probes}, {"--url", strings.Join(f.urls, ",")}, {"--behind", strings.Join(f.behind, ",")}} {
-		if one.value != "" {
-			words = append(words, one.flag, one.value)
-		}
-	}
-	if f.rate != recording.Rate {
-		words = append(words, "--rate", fmt.Sprint(f.rate))
+	words = append(words, f.requests()...)
+	if len(f.behind) > 0 {
+		words = append(words, "--behind", strings.Join(f.behind, ","))
 	}
 	if f.from != string(history.LoadOutside) {
 		words = append(words, "--load", f.from, "--image", f.image)
@@ -356,6 +341,24 @@ func (f *flags) again(command []string) string {
 	if len(command) > 0 {
 		words = append(append(words, "--"), command...)
 	}
+	return shell(words)
+}
+
+// requests are the flags that say which requests are sent.
+func (f *flags) requests() (words []string) {
+	for _, one := range []struct{ flag, value string }{{"--probes", f.probes}, {"--url", strings.Join(f.urls, ",")}} {
+		if one.value != "" {
+			words = append(words, one.flag, one.value)
+		}
+	}
+	if f.rate != recording.Rate {
+		words = append(words, "--rate", fmt.Sprint(f.rate))
+	}
+	return words
+}
+
+// shell is a command to copy.
+func shell(words []string) string {
 	for i, word := range words {
 		words[i] = audit.Word(word)
 	}

@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/holdfast-ha/holdfast/framework/audit"
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
 	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
 	"github.com/holdfast-ha/holdfast/framework/history"
@@ -72,20 +71,11 @@ func (f *flags) sendsAs(begun *flags) error {
 	if f.probes == begun.probes && f.rate == begun.rate && slices.Equal(f.urls, begun.urls) {
 		return nil
 	}
-	words := ""
-	for _, one := range begun.urls {
-		words += " --url " + audit.Quote(one)
-	}
-	if begun.probes != "" {
-		words += " --probes " + audit.Quote(begun.probes)
-	}
-	if begun.rate != recording.Rate {
-		words += fmt.Sprintf(" --rate %g", begun.rate)
-	}
-	if words == "" {
+	words := begun.requests()
+	if len(words) == 0 {
 		return errors.New("it sent no requests: leave --url, --probes and --rate out")
 	}
-	return fmt.Errorf("its requests are sent again only if you say which: repeat%s", words)
+	return fmt.Errorf("its requests are sent again only if you say which: repeat %s", shell(words))
 }
 
 // plainFiles returns an error for a record through which another file would be written.

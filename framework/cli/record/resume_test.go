@@ -127,8 +127,8 @@ users: [{name: u, user: {exec: {apiVersion: client.authentication.k8s.io/v1, com
 	}{
 		"requests":          {args: []string{"--url", "http://127.0.0.1:1/$(x)"}, want: "repeat --url 'http://127.0.0.1:1/$(x)'"},
 		"many requests":     {args: []string{"--url", "http://127.0.0.1:1/", "--rate", "50000"}, given: []string{"--url", "http://127.0.0.1:1/"}, want: "--rate 50000"},
-		"other requests":    {args: []string{"--url", "http://127.0.0.1:1/"}, given: []string{"--url", "http://127.0.0.1:2/"}, want: "repeat --url 'http://127.0.0.1:1/'"},
-		"probes of a file":  {args: []string{"--probes", "evil"}, want: "repeat --probes 'evil'"},
+		"other requests":    {args: []string{"--url", "http://127.0.0.1:1/"}, given: []string{"--url", "http://127.0.0.1:2/"}, want: "repeat --url http://127.0.0.1:1/"},
+		"probes of a file":  {args: []string{"--probes", "evil"}, want: "repeat --probes evil"},
 		"an image":          {args: []string{"--load", "inside", "--url", "http://web.shop/", "--image", "evil"}, want: "repeat --url"},
 		"none, and a given": {given: []string{"--url", "http://127.0.0.1:1/"}, want: "it sent no requests"},
 		"another folder":    {change: func(f *runfolder.File) { f.Scenarios[0].Name = "../../elsewhere" }, want: "leads out of its folder"},

@@ -111,16 +111,11 @@ func (a *Intent) read(ctx context.Context, c appfile.Choice, file appfile.File, 
 			return fmt.Errorf("namespace %s has none of the workloads in the manifests", a.Request.Namespace)
 		}
 	}
-	probes, err := file.ProbesOf()
+	probes, promises, err := file.Asked(c.File, c.URLs, 0)
 	if err != nil {
 		return err
 	}
-	for _, url := range c.URLs {
-		probes = append(probes, apptest.OfURL(url, len(probes)))
-	}
-	if a.Promises, err = file.PromisesOf(probes); err != nil {
-		return fmt.Errorf("%s: %w", c.File, err)
-	}
+	a.Promises = promises
 	a.gently(probes)
 	a.Probes = within(probes, a.Request.Namespace)
 	if err := a.check(live); err != nil {
