@@ -118,10 +118,7 @@ func troubles(events []history.Event) []string {
 				words.Moment(e.Gap.Since), words.Moment(e.T), e.Gap.What, what, e.Gap.Why))
 		}
 	}
-	if more := len(list) - limit; more > 0 {
-		list = append(list[:limit], fmt.Sprintf("and %d more", more))
-	}
-	return list
+	return prose.First(list, limit)
 }
 
 // Sent is the number of requests to the system under test. Those of the control lane do not go there.

@@ -72,7 +72,7 @@ func (d *door) find() bool {
 	if target == (intstr.IntOrString{}) {
 		target = intstr.FromInt32(d.port.Port)
 	}
-	containers := running(d.workload)
+	containers := d.workload.Running()
 	for _, c := range containers {
 		for _, p := range c.Ports {
 			if isTCP(p.Protocol) && (target.Type == intstr.Int && p.ContainerPort == target.IntVal || target.Type == intstr.String && p.Name == target.StrVal) {
@@ -85,17 +85,6 @@ func (d *door) find() bool {
 		d.about = containers[0].Name + " " + containers[0].Image
 	}
 	return target.Type == intstr.Int
-}
-
-// running are the containers of a workload that run as long as its pods do.
-func running(w app.Workload) []corev1.Container {
-	all := slices.Clone(w.Template.Spec.Containers)
-	for _, c := range w.Template.Spec.InitContainers {
-		if c.RestartPolicy != nil && *c.RestartPolicy == corev1.ContainerRestartPolicyAlways {
-			all = append(all, c)
-		}
-	}
-	return all
 }
 
 // readiness is the kind of probe that decides whether a pod gets requests.
@@ -122,7 +111,7 @@ func asksOf(w app.Workload) (all []ask) {
 		{"startup", func(c corev1.Container) *corev1.Probe { return c.StartupProbe }},
 		{"liveness", func(c corev1.Container) *corev1.Probe { return c.LivenessProbe }},
 	} {
-		for _, c := range running(w) {
+		for _, c := range w.Running() {
 			if p := kind.of(c); p != nil {
 				if one, is := askOf(p.ProbeHandler); is {
 					one.probe, one.container, one.number = kind.name, c.Name, numberOf(c, one.port)

@@ -22,27 +22,20 @@ func File(a app.App, from app.Sources, folder string) string {
 	line("apiVersion: %s", appfile.APIVersion)
 	line("kind: %s", appfile.Kind)
 	line("app:")
-	if len(from.Files) > 0 {
-		line("  manifests: %s", inYAML(relative(from.Files, folder)))
+	set := func(is bool, key string, value any) {
+		if is {
+			line("  %s: %s", key, inYAML(value))
+		}
 	}
-	if from.Kustomize != "" {
-		line("  kustomize: %s", inYAML(relative([]string{from.Kustomize}, folder)[0]))
-	}
+	set(len(from.Files) > 0, "manifests", relative(from.Files, folder))
+	set(from.Kustomize != "", "kustomize", relative([]string{from.Kustomize}, folder)[0])
 	if c := from.Chart; c.Path != "" {
 		line("  chart:\n    path: %s", inYAML(relative([]string{c.Path}, folder)[0]))
-		if len(c.Values) > 0 {
-			line("    values: %s", inYAML(relative(c.Values, folder)))
-		}
-		if c.Release != "" {
-			line("    release: %s", inYAML(c.Release))
-		}
+		set(len(c.Values) > 0, "  values", relative(c.Values, folder))
+		set(c.Release != "", "  release", c.Release)
 	}
-	if len(from.Before) > 0 {
-		line("  before: %s", inYAML(relative(from.Before, folder)))
-	}
-	if len(from.Without) > 0 {
-		line("  without: %s", inYAML(from.Without))
-	}
+	set(len(from.Before) > 0, "before", relative(from.Before, folder))
+	set(len(from.Without) > 0, "without", from.Without)
 	line("  namespace: %s", inYAML(a.Namespace))
 	line("  # Images are taken from the local container engine, or else pulled once by this machine. Archives of 'docker save' can be listed here.")
 	line("  images: []")

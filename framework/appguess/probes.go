@@ -9,7 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/holdfast-ha/holdfast/framework/prose"
+	"github.com/holdfast-ha/holdfast/framework/apptest"
 	"github.com/holdfast-ha/holdfast/workloads/app"
 )
 
@@ -23,21 +23,15 @@ type probe struct {
 type guesser struct {
 	app.App
 	services map[string]app.Service
-	behind   map[string][]app.Workload // by the name of a Service
-	clients  map[string][]client       // by the name of a Service
-	texts    map[string][]string       // what a ConfigMap or a Secret has, by its kind and name
-	routed   bool                      // a controller of the manifests answers for hosts
+	clients  map[string][]client // by the name of a Service
+	texts    map[string][]string // what a ConfigMap or a Secret has, by its kind and name
+	routed   bool                // a controller of the manifests answers for hosts
 }
 
 func newGuesser(a app.App) *guesser {
-	g := &guesser{App: a, services: map[string]app.Service{}, behind: map[string][]app.Workload{}, clients: map[string][]client{}, texts: map[string][]string{}}
+	g := &guesser{App: a, services: map[string]app.Service{}, clients: map[string][]client{}, texts: map[string][]string{}}
 	for _, s := range a.Services {
 		g.services[s.Name] = s
-	}
-	for _, w := range a.Workloads {
-		for _, name := range w.Services {
-			g.behind[name] = append(g.behind[name], w)
-		}
 	}
 	for _, c := range clientsOf(a) {
 		g.clients[c.service] = append(g.clients[c.service], c)
@@ -67,7 +61,7 @@ func probes(a app.App) (text string, found bool) {
 		}
 	}
 	if !found {
-		fmt.Fprintf(&b, "  # %s\n  []\n", comment(nothingAsked(a)))
+		fmt.Fprintf(&b, "  # %s\n  []\n", comment(unasked(a)))
 	}
 	return b.String(), found
 }
@@ -77,26 +71,14 @@ func Missing(a app.App) string {
 	if _, found := probes(a); found {
 		return ""
 	}
-	return nothingAsked(a)
+	return unasked(a)
 }
 
-// mostNames is how many workloads a sentence lists.
-const mostNames = 5
-
-func nothingAsked(a app.App) string {
-	var names []string
-	for _, w := range a.Workloads {
-		names = append(names, w.Kind+" "+w.Name)
-	}
-	if n := len(names) - mostNames; n > 0 {
-		names = append(names[:mostNames], fmt.Sprintf("%d more", n))
-	}
-	return fmt.Sprintf("Nothing can be asked: no Service that clients use leads to %s. Add one that answers clients, and a probe for it in the file.", prose.List(names))
-}
+func unasked(a app.App) string { return "Nothing can be asked: " + apptest.Unasked(a) + "." }
 
 // ofService is the probe of a Service.
 func (g *guesser) ofService(s app.Service) probe {
-	behind := g.behind[s.Name]
+	behind := g.Behind(s.Name)
 	if len(behind) == 0 || len(s.Ports) == 0 || s.Headless && g.askedElsewhere(s) {
 		return probe{}
 	}
@@ -120,7 +102,7 @@ func (g *guesser) ofService(s app.Service) probe {
 
 // askedElsewhere reports whether the pods of a headless Service are asked at another Service, which has an address.
 func (g *guesser) askedElsewhere(s app.Service) bool {
-	return slices.ContainsFunc(g.behind[s.Name], func(w app.Workload) bool {
+	return slices.ContainsFunc(g.Behind(s.Name), func(w app.Workload) bool {
 		return slices.ContainsFunc(w.Services, func(name string) bool {
 			return !g.services[name].Headless && len(g.ofService(g.services[name]).lines) > 0
 		})
@@ -130,7 +112,7 @@ func (g *guesser) askedElsewhere(s app.Service) bool {
 // aside are names of ports that are not for an application's clients.
 var aside = regexp.MustCompile(`metric|(^|-)prom(etheus)?(-|$)|profil|debug|telemetry|monitoring|^status-port$`)
 
-// statusPort is where the agent beside a proxy of Istio answers, whatever the proxy does.
+// statusPort is where the agent beside a proxy of Istio answers, also while the proxy does not.
 const statusPort = "status-port"
 
 // metrics reports whether the port is not for the application's clients.
@@ -142,7 +124,7 @@ var exports = regexp.MustCompile(`exporter|metrics`)
 
 // exporter reports whether metrics are what the workload is for.
 func (d door) exporter() bool {
-	return len(running(d.workload)) == 1 && exports.MatchString(d.about+" "+d.workload.Name)
+	return len(d.workload.Running()) == 1 && exports.MatchString(d.about+" "+d.workload.Name)
 }
 
 // rank orders the ports of a Service: first what clients use, then what is known to answer.

@@ -119,7 +119,7 @@ var challenges = regexp.MustCompile(`postgres(ql)?(@|$|:[^\d/]|:v?(1[4-9]|[2-9]\
 // that they read.
 func (d door) has(pattern string) bool {
 	var texts []string
-	for _, c := range running(d.workload) {
+	for _, c := range d.workload.Running() {
 		texts = slices.Concat(texts, c.Command, c.Args)
 		for _, e := range c.Env {
 			if e.ValueFrom != nil {

@@ -72,8 +72,8 @@ func TestWhatCannotBeAsked(t *testing.T) {
 	for name, test := range map[string]struct {
 		text, url, want string
 	}{
-		"no Service":              {worker, "", "nothing can be asked: no Service leads to Deployment worker: add one that answers clients, and name its URL"},
-		"a Service of others":     {worker + strings.Replace(headless, "app: w", "app: x", 1), "", "nothing can be asked: no Service leads to Deployment worker"},
+		"no Service":              {worker, "", "nothing can be asked: no Service that clients use leads to Deployment worker. Add one that answers clients, and a probe for it in holdfast.yaml, or name its URL"},
+		"a Service of others":     {worker + strings.Replace(headless, "app: w", "app: x", 1), "", "nothing can be asked: no Service that clients use leads to Deployment worker"},
 		"a headless one":          {worker + headless, "", "no probe: give the URL of a Service with --url, such as http://db.shop:8080/"},
 		"no such port":            {ported, "http://web/", "probe web: port 80 of Service web leads to the port http of its pods, and no container has a port of this name"},
 		"another name":            {has("restartPolicy: Always, ", "htpp"), "http://web/", "port 80 of Service web leads to the port http of its pods"},

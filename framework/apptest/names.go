@@ -14,20 +14,17 @@ func namesOf(workloads []app.Workload) map[string]string {
 	plain := func(name string) string {
 		return strings.Join(strings.FieldsFunc(name, func(r rune) bool { return r == '.' || r == '-' }), "-")
 	}
-	for _, w := range workloads {
-		if plain(w.Name) == w.Name {
-			names[w.Name], taken[w.Name] = w.Name, true
+	for _, keeps := range []bool{true, false} {
+		for _, w := range workloads {
+			name := plain(w.Name)
+			if names[w.Name] != "" || (name == w.Name) != keeps {
+				continue
+			}
+			for n := 2; taken[name]; n++ {
+				name = fmt.Sprintf("%s-%d", plain(w.Name), n)
+			}
+			names[w.Name], taken[name] = name, true
 		}
-	}
-	for _, w := range workloads {
-		if names[w.Name] != "" {
-			continue
-		}
-		name := plain(w.Name)
-		for n := 2; taken[name]; n++ {
-			name = fmt.Sprintf("%s-%d", plain(w.Name), n)
-		}
-		names[w.Name], taken[name] = name, true
 	}
 	return names
 }

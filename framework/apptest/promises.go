@@ -104,7 +104,7 @@ func (p Promises) Check(probes []Probe) error {
 }
 
 // Recorded are the promises to probes of a cluster that holdfast did not make, during disruptions of a class, and notes for who reads them. How long
-// answers take, and what they are like, is promised only if somebody asked for it.
+// answers take, and what they are like, is promised only if a file asks for it.
 func (p Promises) Recorded(c Class, probes []Probe) (list []invariant.Invariant, notes []string) {
 	groups := Test{Probes: probes, Promises: p}.groups(c)
 	for _, g := range groups {

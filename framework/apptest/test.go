@@ -208,11 +208,17 @@ func (t Test) unasked() error {
 			return fmt.Errorf("no probe: give the URL of a Service with --url, such as http://%s.%s:%s/", s.Name, t.App.Namespace, ports[0])
 		}
 	}
+	return errors.New("nothing can be asked: " + Unasked(t.App))
+}
+
+// Unasked says what an application lacks that no request can be sent to.
+func Unasked(a app.App) string {
 	var names []string
-	for _, w := range t.App.Workloads {
+	for _, w := range a.Workloads {
 		names = append(names, w.Kind+" "+w.Name)
 	}
-	return fmt.Errorf("nothing can be asked: no Service leads to %s: add one that answers clients, and name its URL with --url or a probe in holdfast.yaml", prose.List(names))
+	const most = 5
+	return fmt.Sprintf("no Service that clients use leads to %s. Add one that answers clients, and a probe for it in holdfast.yaml, or name its URL with --url", prose.Few(names, most))
 }
 
 // probed are the probes that reach each workload, by its name.

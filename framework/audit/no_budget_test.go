@@ -16,7 +16,7 @@ func budget(namespace, name string, selector *metav1.LabelSelector) *policyv1.Po
 	return &policyv1.PodDisruptionBudget{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
 		Spec:       policyv1.PodDisruptionBudgetSpec{MaxUnavailable: &one, Selector: selector, UnhealthyPodEvictionPolicy: &always},
-		Status:     policyv1.PodDisruptionBudgetStatus{ExpectedPods: 3}, // whatever else it covers
+		Status:     policyv1.PodDisruptionBudgetStatus{ExpectedPods: 3}, // of which others may be covered, too
 	}
 }
 

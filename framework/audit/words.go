@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/holdfast-ha/holdfast/framework/prose"
 )
@@ -13,12 +12,7 @@ import (
 const mostNames = 8
 
 // listNames joins names for a sentence, and only counts those beyond mostNames.
-func listNames(all []string) string {
-	if more := len(all) - mostNames; more > 0 {
-		return strings.Join(all[:mostNames], ", ") + fmt.Sprintf(" and %d more", more)
-	}
-	return prose.List(all)
-}
+func listNames(all []string) string { return prose.Few(all, mostNames) }
 
 // amounts lists how many pods each domain has.
 func amounts(counts map[string]int) string {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/disturb/capacity"
 	"github.com/holdfast-ha/holdfast/framework/disturb/catalogue"
+	"github.com/holdfast-ha/holdfast/framework/prose"
 )
 
 var recreatable = Rule{
@@ -113,11 +114,8 @@ const trust = "if its registry can be relied on, say in the file: disturb: {trus
 // summary are the first reasons of many.
 func summary(why []string) string {
 	const most = 4
-	switch {
-	case len(why) == 0:
+	if len(why) == 0 {
 		return "there is none"
-	case len(why) <= most:
-		return strings.Join(why, "; ")
 	}
-	return fmt.Sprintf("%s; and %d more", strings.Join(why[:most], "; "), len(why)-most)
+	return strings.Join(prose.First(why, most), "; ")
 }

@@ -3,14 +3,13 @@ package judge
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/prose"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
-// Worth is what a whole run is worth. Whatever tells of a run, or ends with its exit code, takes it from WorthOf or Sum.
+// Worth is what a whole run is worth. All that tells of a run, or ends with its exit code, takes it from WorthOf or Sum.
 type Worth string
 
 // What a run can be worth, the worst first. The first of them that applies counts.
@@ -72,11 +71,7 @@ func Lacks(f runfolder.File) (list []string) {
 	}
 	if n := len(without); n > 0 {
 		const most = 5
-		names := prose.List(without)
-		if n > most {
-			names = fmt.Sprintf("%s and %d more", strings.Join(without[:most], ", "), n-most)
-		}
-		list = append(list, fmt.Sprintf("the run has no result of %s of the %d that were chosen: %s", prose.Count(n, "scenario"), len(f.Chosen), names))
+		list = append(list, fmt.Sprintf("the run has no result of %s of the %d that were chosen: %s", prose.Count(n, "scenario"), len(f.Chosen), prose.Few(without, most)))
 	}
 	return list
 }

@@ -51,6 +51,22 @@ func List[S ~string](words []S) string {
 	return strings.Join(texts, "")
 }
 
+// Few is List of the first words, with the number of the others.
+func Few[S ~string](words []S, most int) string {
+	if more := len(words) - most; more > 0 {
+		return List(append(words[:most:most], S(fmt.Sprintf("%d more", more))))
+	}
+	return List(words)
+}
+
+// First are the first lines, and how many more there are.
+func First(lines []string, most int) []string {
+	if more := len(lines) - most; more > 0 {
+		return append(lines[:most:most], fmt.Sprintf("and %d more", more))
+	}
+	return lines
+}
+
 // Amounts formats counts as "a=2 b=1", sorted by name.
 func Amounts(of map[string]int) string {
 	parts := make([]string, 0, len(of))

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -26,7 +27,7 @@ func (m Manifest) mistaken() string {
 		return "its kind is no word, such as Deployment"
 	case m.ofHoldfast():
 		return fmt.Sprintf("it says what holdfast tests: run 'holdfast test %s' without -f", m.Source)
-	case isKustomization(name), strings.HasPrefix(version, "kustomize.config.k8s.io/"):
+	case slices.Contains(kustomizations, name), strings.HasPrefix(version, "kustomize.config.k8s.io/"):
 		return "it is a part of a kustomization: use -k " + folder
 	case name == "Chart.yaml" && kind == "":
 		return "it describes a Helm chart: use --chart " + folder

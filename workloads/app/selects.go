@@ -91,11 +91,18 @@ func (a App) Unnamed(s Service, port string) string {
 	return ""
 }
 
-// named are the ports of a name of the pods that a Service selects. An init container has ports if it runs beside the others.
+// Running are the containers that run as long as the pods do. An init container that is restarted runs beside the others.
+func (w Workload) Running() []corev1.Container {
+	once := func(c corev1.Container) bool {
+		return c.RestartPolicy == nil || *c.RestartPolicy != corev1.ContainerRestartPolicyAlways
+	}
+	return slices.Concat(w.Template.Spec.Containers, slices.DeleteFunc(slices.Clone(w.Template.Spec.InitContainers), once))
+}
+
+// named are the ports of a name of the pods that a Service selects.
 func (a App) named(s Service, name string) (ports []string) {
 	for _, w := range a.Behind(s.Name) {
-		beside := slices.DeleteFunc(slices.Clone(w.Template.Spec.InitContainers), func(c corev1.Container) bool { return c.RestartPolicy == nil })
-		for _, c := range slices.Concat(w.Template.Spec.Containers, beside) {
+		for _, c := range w.Running() {
 			for _, p := range c.Ports {
 				if p.Name == name {
 					ports = append(ports, strconv.Itoa(int(p.ContainerPort)))

@@ -34,7 +34,7 @@ func (t *tree) walk(root string) error {
 			if runs, _ := filepath.Glob(filepath.Join(path, "*", "run.json")); len(runs) > 0 && name == "artifacts" { // of holdfast itself
 				return filepath.SkipDir
 			}
-		case isKustomization(name):
+		case slices.Contains(kustomizations, name):
 			t.kustomizations = append(t.kustomizations, filepath.Dir(path))
 		case name == "Chart.yaml":
 			t.charts = append(t.charts, filepath.Dir(path))
@@ -50,10 +50,8 @@ func (t *tree) walk(root string) error {
 	})
 }
 
-// isKustomization reports whether a file of this name makes its folder a kustomization.
-func isKustomization(name string) bool {
-	return name == "kustomization.yaml" || name == "kustomization.yml" || name == "Kustomization"
-}
+// kustomizations are the names of files that make their folder a kustomization.
+var kustomizations = []string{"kustomization.yaml", "kustomization.yml", "Kustomization"}
 
 // used reports whether a file is in a folder that has a use of its own.
 func (t *tree) used(file string) bool {
@@ -109,7 +107,7 @@ func (t *tree) entries() (first []string) {
 // buildsUpon are the folders that a kustomization names.
 func buildsUpon(folder string) (all []string) {
 	var k struct{ Resources, Bases, Components []string }
-	for _, name := range []string{"kustomization.yaml", "kustomization.yml", "Kustomization"} {
+	for _, name := range kustomizations {
 		text, _ := os.ReadFile(filepath.Join(folder, name))
 		_ = yaml.Unmarshal(text, &k) // what is wrong with it is said when it is built
 	}

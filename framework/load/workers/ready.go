@@ -88,10 +88,7 @@ func byNumber(pods []corev1.Pod, n int) (found []corev1.Pod, notYet []string) {
 		}
 	}
 	const most = 5 // of 200 workers, all usually wait for the same
-	if more := len(notYet) - most; more > 0 {
-		notYet = append(notYet[:most], fmt.Sprintf("and %d more", more))
-	}
-	return found, notYet
+	return found, prose.First(notYet, most)
 }
 
 // unready is why a pod is not ready; empty: it is.
