@@ -55,8 +55,8 @@ type scene struct {
 	s     *history.State // then
 }
 
-// refuted is what the record says against the reason of a mutant whose promise was broken; empty: nothing. Whatever the reason is, a pod that
-// waits for its image shows another one. An older record has no reason.
+// refuted is what the record says against the reason of a mutant whose promise was broken; empty: nothing. A pod that waits for its image shows
+// another reason than any of these. An older record has no reason.
 func refuted(f *evidence.Run, m *history.Mutant, by verdict.Verdict, lanes []history.Lane) string {
 	c := scene{f: f, by: by, lanes: lanes, at: by.At}
 	if c.at == 0 {

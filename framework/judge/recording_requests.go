@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -35,12 +36,12 @@ func (r *recording) judgeRequests() error {
 		r.rows.Add("the recording does not say behind which Services its requests end")
 		return nil
 	}
-	if same := ofOneName(services); same != "" {
+	if same := ofOneName(slices.Values(services)); same != "" {
 		r.rows.Add("the requests end behind %s, and Services of one name are not told apart: record one namespace at a time, with -n", same)
 		return nil
 	}
 	reached := r.Parts.Behind(services)
-	if same := r.podsOfOneName(reached); same != "" {
+	if same := ofOneName(r.pods(reached)); same != "" {
 		r.rows.Add("the requests may meet %s, and pods of one name are not told apart: record one namespace at a time, with -n", same)
 		return nil
 	}
@@ -70,33 +71,29 @@ func (r *recording) judgeRequests() error {
 	return err
 }
 
-// ofOneName are the first Services, written as namespace/name, that have the same name; empty: there are none. Endpoints, shares and fronts know the name
-// alone.
-func ofOneName(services []string) string {
+// ofOneName are the first two of some objects, written as namespace/name, that have the same name; empty: there are none. Endpoints, shares and fronts
+// know the name of a Service alone, and requests that of a pod.
+func ofOneName(objects iter.Seq[string]) string {
 	had := make(map[string]string)
-	for _, service := range services {
-		_, name, _ := strings.Cut(service, "/")
-		if other, again := had[name]; again && other != service {
-			return prose.List([]string{other, service})
+	for object := range objects {
+		_, name, _ := strings.Cut(object, "/")
+		if other, again := had[name]; again && other != object {
+			return prose.List([]string{other, object})
 		}
-		had[name] = service
+		had[name] = object
 	}
 	return ""
 }
 
-// podsOfOneName are the first pods of some parts that have the same name in two namespaces, as those of StatefulSets may; empty: there are none.
-func (r *recording) podsOfOneName(list []*parts.Part) string {
-	had := make(map[string]string)
-	for _, e := range r.run.Events {
-		if e.Pod == nil || !slices.Contains(list, r.Parts.OfPod(e.Pod.UID)) {
-			continue
+// pods are those of some parts, once for each of their events.
+func (r *recording) pods(of []*parts.Part) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for _, e := range r.run.Events {
+			if e.Pod != nil && slices.Contains(of, r.Parts.OfPod(e.Pod.UID)) && !yield(e.Pod.Namespace+"/"+e.Pod.Name) {
+				return
+			}
 		}
-		if other, again := had[e.Pod.Name]; again && other != e.Pod.Namespace {
-			return prose.List([]string{other + "/" + e.Pod.Name, e.Pod.Namespace + "/" + e.Pod.Name})
-		}
-		had[e.Pod.Name] = e.Pod.Namespace
 	}
-	return ""
 }
 
 // unclear counts failures that something may explain of which too little is known.

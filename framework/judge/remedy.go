@@ -30,29 +30,9 @@ type cure struct {
 	cause  attribution.Cause
 	rules  []string // of the audit, the first that has a finding with a fix
 	advice string   // where no rule has one; empty: another cure of the cause has it
-	on     lines    // the failures that it takes away
-}
-
-// lines are the connections of requests that failed for a cause. A preStop sleep ends before the server is told to end, and new connections no longer
-// come to it by then. On kept ones its clients go on asking.
-type lines int
-
-const (
-	onAll lines = iota
-	onNew
-	onKept
-)
-
-// failed is how many requests failed for the cause, of those that the cure is for.
-func (c cure) failed(v verdict.Verdict) float64 {
-	kept := v.Numbers[attribution.KeptNumber+string(c.cause)]
-	switch c.on {
-	case onNew:
-		return v.Numbers[attribution.CauseNumber+string(c.cause)] - kept
-	case onKept:
-		return kept
-	}
-	return v.Numbers[attribution.CauseNumber+string(c.cause)]
+	// kept is the advice for failures on kept connections, where the rules do not help; empty: they do. A preStop sleep ends before the server is told to
+	// end, and new connections no longer come to it by then. On kept ones its clients go on asking.
+	kept string
 }
 
 // cures are in the order in which they should be tried: what loses most requests in practice first.
@@ -63,15 +43,11 @@ var cures = []cure{
 	{cause: attribution.CauseOfferedUnready, rules: []string{"offers-unready-pods"}, advice: "let clients use a Service without publishNotReadyAddresses"},
 	{cause: attribution.CauseForeignPod, advice: "let the Service select a label that only the pods of its own workload have"},
 	{cause: attribution.CauseReadyTooEarly, rules: []string{"no-readiness-probe"}, advice: "give the container a readiness probe that succeeds only when it serves"},
-	{attribution.CauseCutAtSIGTERM, []string{"no-prestop"}, finishes, onNew},
-	{attribution.CauseCutAtSIGTERM, nil, finishes, onKept},
-	{attribution.CauseCutAtEnd, []string{"no-prestop"}, asksToLeave, onNew},
-	{attribution.CauseCutAtEnd, nil, asksToLeave, onKept},
-	{attribution.CauseCutWhileEnding, []string{"no-prestop"}, "let the server finish its requests and ask its clients to leave before it ends", onNew},
-	{attribution.CauseCutWhileEnding, nil, "let the server finish its requests and ask its clients to leave before it ends", onKept},
+	{attribution.CauseCutAtSIGTERM, []string{"no-prestop"}, finishes, finishes},
+	{attribution.CauseCutAtEnd, []string{"no-prestop"}, asksToLeave, asksToLeave},
+	{attribution.CauseCutWhileEnding, []string{"no-prestop"}, finishesAndAsks, finishesAndAsks},
 	{cause: attribution.CauseAppEndedFirst, rules: []string{"no-prestop"}, advice: "let the container in front close its connections while its preStop hook runs, or let the application serve until it has"},
-	{attribution.CauseBadAnswerEnding, []string{"no-prestop"}, "let the server go on answering well until it ends, or give its container a preStop sleep", onNew},
-	{attribution.CauseBadAnswerEnding, nil, "let the server go on answering well until it ends", onKept},
+	{attribution.CauseBadAnswerEnding, []string{"no-prestop"}, "let the server go on answering well until it ends, or give its container a preStop sleep", "let the server go on answering well until it ends"},
 	{cause: attribution.CauseKilled, rules: []string{"short-grace-period"}, advice: "make terminationGracePeriodSeconds longer than the preStop hook and the longest request together"},
 	{cause: attribution.CauseCutAtSIGTERM, rules: []string{"short-grace-period"}}, // what SIGKILL cuts two seconds after SIGTERM
 	{cause: attribution.CauseCutAtEnd, rules: []string{"short-grace-period"}},
@@ -85,10 +61,11 @@ var cures = []cure{
 	{cause: attribution.CauseOutageNodeLost, rules: []string{"one-node", "one-zone", "single-replica"}, advice: "spread the replicas over nodes and zones"},
 }
 
-// The two practices without which kept connections lose requests.
+// The practices without which kept connections lose requests.
 const (
-	finishes    = "let the server finish its requests at SIGTERM, or end it by a preStop hook with the signal at which it does"
-	asksToLeave = "let the server ask its clients to leave (Connection: close, or GOAWAY) before it ends, within its grace period"
+	finishes        = "let the server finish its requests at SIGTERM, or end it by a preStop hook with the signal at which it does"
+	asksToLeave     = "let the server ask its clients to leave (Connection: close, or GOAWAY) before it ends, within its grace period"
+	finishesAndAsks = "let the server finish its requests and ask its clients to leave before it ends"
 )
 
 // drainCure is for a drain that left pods on its node.
@@ -122,8 +99,12 @@ func Remedies(run history.Run, verdicts []verdict.Verdict) (list []Remedy) {
 			continue
 		}
 		for _, c := range cures {
-			if c.failed(v) > 0 {
+			failed, kept := v.Numbers[attribution.CauseNumber+string(c.cause)], v.Numbers[attribution.KeptNumber+string(c.cause)]
+			if failed > kept || failed > 0 && c.kept == "" {
 				add(c, c.why())
+			}
+			if kept > 0 && c.kept != "" {
+				add(cure{advice: c.kept}, c.why())
 			}
 		}
 		if v.Kind == invariant.Kind(invariant.DrainCompletes{}) {

@@ -129,23 +129,21 @@ func (t Trend) Summary() string {
 
 // besides counts what fails a trend although no figure got worse.
 func (t Trend) besides() string {
-	var broken, gone, never, parts = 0, 0, 0, []string(nil)
+	counts := make(map[string]int)
 	for _, k := range t.NotGood {
 		switch {
 		case k.Gone:
-			gone++
+			counts["gone"]++
 		case k.Result.Broken():
-			broken++
+			counts["broken"]++
 		case !k.Success:
-			never++
+			counts["without evidence"]++
 		}
 	}
-	for _, c := range []struct {
-		n    int
-		what string
-	}{{broken, "broken"}, {gone, "gone"}, {never, "without evidence"}} {
-		if c.n > 0 {
-			parts = append(parts, fmt.Sprintf("%s %s", prose.Count(c.n, "scenario"), c.what))
+	var parts []string
+	for _, what := range []string{"broken", "gone", "without evidence"} {
+		if n := counts[what]; n > 0 {
+			parts = append(parts, prose.Count(n, "scenario")+" "+what)
 		}
 	}
 	if t.NotWhole > 0 {

@@ -79,7 +79,7 @@ const (
 	askLimit = 5 * time.Second
 )
 
-// permitted returns an error while the healer lacks a permission. Whoever disturbs a cluster begins with nothing that it could not undo.
+// permitted returns an error while the healer lacks a permission. A run that disturbs a cluster begins nothing that the healer could not undo.
 func (h *healer) permitted(ctx context.Context) error {
 	if !h.asked.IsZero() && time.Since(h.asked) < askEvery {
 		return h.lacks

@@ -39,30 +39,13 @@ const StaleAfter = 15 * time.Second
 // mostReason bounds the reason of a stop, in bytes.
 const mostReason = 500
 
-// mayFlag is the flag of a healer for each permission that it needs.
+// mayFlag is the flag of a healer for the permissions that it needs, as a list in JSON.
 const mayFlag = "may"
 
 // Needing are the arguments of a healer that needs some permissions.
 func Needing(permissions []existing.Permission) (args []string, err error) {
-	for _, p := range permissions {
-		text, err := json.Marshal(p)
-		if err != nil {
-			return nil, err
-		}
-		args = append(args, "--"+mayFlag+"="+string(text))
-	}
-	return args, nil
-}
-
-// permissions is the inverse of Needing, without the names of the flags.
-func permissions(texts ...string) ([]existing.Permission, error) {
-	all := make([]existing.Permission, len(texts))
-	for i, text := range texts {
-		if err := json.Unmarshal([]byte(text), &all[i]); err != nil {
-			return nil, fmt.Errorf("--%s %s: %w", mayFlag, text, err)
-		}
-	}
-	return all, nil
+	text, err := json.Marshal(permissions)
+	return []string{"--" + mayFlag + "=" + string(text)}, err
 }
 
 // Serve runs a healer in a pod, until ctx ends.
@@ -70,13 +53,13 @@ func Serve(ctx context.Context, args []string) error {
 	flags := pflag.NewFlagSet(Command, pflag.ContinueOnError)
 	listen := flags.String("listen", ":8080", "address of the health check, and of requests to stop")
 	namespace := flags.String("namespace", hold.Namespace, "namespace of the journals")
-	may := flags.StringArray(mayFlag, nil, "a permission that the healer needs, as JSON; can be repeated")
+	may := flags.String(mayFlag, "[]", "the permissions that the healer needs, as a list in JSON")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	needs, err := permissions(*may...)
-	if err != nil {
-		return err
+	var needs []existing.Permission
+	if err := json.Unmarshal([]byte(*may), &needs); err != nil {
+		return fmt.Errorf("--%s %s: %w", mayFlag, *may, err)
 	}
 	config, err := rest.InClusterConfig()
 	if err != nil {

@@ -2,6 +2,7 @@ package healer
 
 import (
 	"context"
+	"encoding/json"
 	"io"
 	"net"
 	"net/http"
@@ -104,8 +105,8 @@ func TestNotReadyWithoutRights(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			needs, err := permissions(args[0][len("--may="):], args[1][len("--may="):])
-			if err != nil {
+			var needs []existing.Permission
+			if err := json.Unmarshal([]byte(args[0][len("--may="):]), &needs); err != nil {
 				t.Fatal(err)
 			}
 			f := &front{}
