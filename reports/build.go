@@ -243,7 +243,7 @@ func (r *Report) noteTwins() {
 	}
 }
 
-// oneLine is a command without characters that a shell or a terminal would obey where somebody pastes it: a record may come from another person.
+// oneLine is a command without characters that a shell or a terminal would obey where it is pasted: a record may come from another person.
 func oneLine(command string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {

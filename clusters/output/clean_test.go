@@ -8,7 +8,7 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters/output"
 )
 
-// Whatever a record, a manifest, a Lease or a message has in it, a terminal shows it and does nothing else, also where it arrives in parts.
+// A terminal shows what a record, a manifest, a Lease or a message has in it, and does nothing else, also where it arrives in parts.
 func TestClean(t *testing.T) {
 	for text, want := range map[string]string{
 		"a\tb\n":                        "a\tb\n",

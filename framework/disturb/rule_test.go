@@ -88,7 +88,7 @@ func victims(p Plan) (all []string) {
 var turnedOff = []off{
 	{namedCluster, "rollout", func(w *world) { w.UID = "cluster-2" }, func(w *world, p Plan) bool { return p.Cluster.UID != w.UID }},
 	{twoKeys, "rollout", func(w *world) { w.Namespaces[0].Labels = nil }, func(w *world, p Plan) bool {
-		return p.Steps[0].Touches[0].Object.UID == w.web().UID // nobody has allowed it
+		return p.Steps[0].Touches[0].Object.UID == w.web().UID // it was not allowed
 	}},
 	{permitted, "drain", func(w *world) { w.deny("patch nodes") }, func(_ *world, p Plan) bool {
 		return p.Steps[0].Touches[1].Field == "spec.unschedulable" // of which the undo would be refused

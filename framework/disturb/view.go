@@ -72,7 +72,7 @@ func (v *view) ownerOf(p corev1.Pod) *Workload {
 	if of, is := v.deployment[uid]; is {
 		uid = of
 	}
-	if w := v.byUID[uid]; w != nil && w.Namespace == p.Namespace { // whoever may create pods elsewhere may name any controller
+	if w := v.byUID[uid]; w != nil && w.Namespace == p.Namespace { // who may create pods elsewhere may name any controller
 		return w
 	}
 	return nil

@@ -68,7 +68,7 @@ func (w *Watch) sight(l *coordinationv1.Lease) (Sight, error) {
 		return s, nil
 	}
 	who, err := holderOf(l)
-	if err != nil { // whoever has broken it must not keep a healer from what a run has left
+	if err != nil { // a broken Lease must not keep a healer from what a run has left
 		slog.Debug("look who holds the cluster", "error", err)
 	}
 	s.Holder, s.Renewed = who.Holder, who.renewed

@@ -50,7 +50,7 @@ type LaneInvariant interface {
 	NamesCauses() bool
 }
 
-// PlannedInvariant is a promise about what somebody does on purpose. Of a recording it may be judged beside what is involuntary.
+// PlannedInvariant is a promise about what is done on purpose. Of a recording it may be judged beside what is involuntary.
 type PlannedInvariant interface {
 	LaneInvariant
 	// Beside is Requests for a time in which something involuntary happened as well, of which the other promise says what may fail.

@@ -147,7 +147,7 @@ func TestTheTimeOfALostNodeIsALostNodes(t *testing.T) {
 	}
 }
 
-// TestNothingPlannedHidesBehindSomethingElse: a drain that drops requests breaks its promise, whatever else happens to other pods at the same time.
+// TestNothingPlannedHidesBehindSomethingElse: a drain that drops requests breaks its promise, also if something happens to other pods at the same time.
 func TestNothingPlannedHidesBehindSomethingElse(t *testing.T) {
 	drain := func() *ht.Builder {
 		return failEach(asRecorded(ht.Healthy()), 8, 17100*ms, 18300*ms, history.Refused)

@@ -69,7 +69,7 @@ func first(words []string) string {
 	return words[0]
 }
 
-// genuine returns an error for a fingerprint that no holdfast takes: whoever heals reads what it is of, and is shown what differs. It is of all nodes, or
+// genuine returns an error for a fingerprint that no holdfast takes: a healer reads what it is of, and shows what differs. It is of all nodes, or
 // of what an entry needs.
 func (s snapshot) genuine(entries []Entry) error {
 	for _, e := range entries {

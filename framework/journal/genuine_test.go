@@ -143,7 +143,7 @@ func TestAnEntryThatNeverArrivedIsNoObstacle(t *testing.T) {
 	})
 }
 
-// scaling makes of an entry one that has scaled Deployment web from a number that somebody has chosen.
+// scaling makes of an entry one that has scaled Deployment web from a number of another client's choice.
 func (w *world) scaling(before, ours string, state State) func(*Entry) {
 	return func(e *Entry) {
 		web := w.Get("/apis/apps/v1/namespaces/shop/deployments/web")
@@ -157,7 +157,7 @@ func (w *world) scaling(before, ours string, state State) func(*Entry) {
 }
 
 // A forged journal is about a field that a journal may be about. It is not undone unless the object itself says that its run has set the field: not where
-// nobody has, not where another client has, and not where the undo of an earlier run has put it back.
+// no client has, not where another client has, and not where the undo of an earlier run has put it back.
 func TestAForgedEntryIsNotUndoneWhereTheFieldIsNotItsRuns(t *testing.T) {
 	for name, before := range map[string]func(*world){
 		"nobody has set it": func(w *world) {

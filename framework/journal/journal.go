@@ -38,7 +38,7 @@ type Options struct {
 	// Duration is how long the changes may last. Then the healer undoes them, whatever the run does. Zero: as long as the run lives.
 	Duration time.Duration
 	// Commands allows undoing the commands of a journal that another process has begun, and is called with each before it is run. They come from the
-	// cluster: whoever may write ConfigMaps there decides what is run. nil: none is run.
+	// cluster: who may write ConfigMaps there decides what is run. nil: none is run.
 	Commands func(run string, argv []string)
 }
 

@@ -268,7 +268,7 @@ func TestForeignHealRunsNoCommandsUnasked(t *testing.T) {
 	}
 }
 
-// A heal sends nothing but what undoes changes of a run and removes objects of holdfast, whatever it is made to try.
+// A heal sends nothing but what undoes changes of a run and removes objects of holdfast, also if it is made to try something else.
 func TestAHealIsLimited(t *testing.T) {
 	home := hold.Namespace
 	for p, may := range map[existing.Permission]bool{
@@ -311,7 +311,7 @@ func TestAHealIsLimited(t *testing.T) {
 	}
 }
 
-// A Lease that names no holder, because another client has written it, keeps nobody from undoing what a run has left: it counts by its silence.
+// A Lease that names no holder, because another client has written it, does not keep a heal from undoing what a run has left: it counts by its silence.
 func TestForeignHealWithABrokenLease(t *testing.T) {
 	for name, annotation := range map[string]string{"no JSON": "{", "nothing": "", "another form": `["run-1"]`} {
 		t.Run(name, func(t *testing.T) {

@@ -199,7 +199,7 @@ func TestLoadFromBothPlaces(t *testing.T) {
 	}
 }
 
-// What is planned must fail no request, whatever it does, and what is lost may fail its share. Of a recording the record tells what is which. A file
+// What is planned must fail no request, and what is lost may fail its share. Of a recording the record tells what is which. A file
 // promises more, or less, of each place that its probes are sent from.
 func TestPromisesOfRequests(t *testing.T) {
 	web, cart := apptest.OfURL("http://web.shop/", 0), apptest.OfURL("http://cart.shop/", 1)

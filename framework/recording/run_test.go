@@ -294,7 +294,7 @@ func TestABodyThatFails(t *testing.T) {
 	}
 }
 
-// A recorder that has failed holds nothing, in whatever part of the recording, and beside whatever a command says. What was broken stays so.
+// A recorder that has failed holds nothing, in each part of the recording, and also if a command has succeeded or failed. What was broken stays so.
 func TestARecorderThatFailsHoldsNothing(t *testing.T) {
 	failed := errors.New("the watches missed something")
 	for name, test := range map[string]struct {

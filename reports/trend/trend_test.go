@@ -577,7 +577,7 @@ func TestWhatIsNoSuccess(t *testing.T) {
 	}
 }
 
-// TestAnApplicationThatIsNotCertifiedAnyMore is no success, whatever the upgrade itself is.
+// TestAnApplicationThatIsNotCertifiedAnyMore is no success, also if the upgrade itself is one.
 func TestAnApplicationThatIsNotCertifiedAnyMore(t *testing.T) {
 	for later, want := range map[certificate.Result]trend.Result{
 		certificate.Certified: trend.None, certificate.NotCertified: trend.Broken, certificate.NoEvidence: trend.Missing, certificate.Interrupted: trend.Missing,

@@ -198,7 +198,7 @@ func (s *Timelines) heard(kind FailureGroup, at history.Offset, a around) around
 		}
 		able = append(able, t)
 	}
-	a.troubled, a.fine = able, max(a.fine, 1) // whatever answered was there
+	a.troubled, a.fine = able, max(a.fine, 1) // what answered was there
 	return a
 }
 

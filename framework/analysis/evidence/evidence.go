@@ -171,7 +171,7 @@ const WatchSkew = time.Second
 // two syncs and syncs. A busy machine with two cores takes 2 s; the rest is margin.
 const PropagationSlack = 3 * time.Second
 
-// Lookback is how long before the first report containers may have ended that nobody told to end: kubelets report within a second or two.
+// Lookback is how long before the first report containers may have ended that were not told to end: kubelets report within a second or two.
 const Lookback = 3 * time.Second
 
 // EvictionReason is the reason of the condition DisruptionTarget of a pod that the eviction API removed.

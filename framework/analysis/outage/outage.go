@@ -40,7 +40,7 @@ type Outage struct {
 
 	lanes  []*outageLane
 	fronts map[history.Lane]*history.Front
-	// recorded: nobody has chosen the victims, so that a share of 1 is no wrong choice, but proves nothing.
+	// recorded: the victims were not chosen, so that a share of 1 is no wrong choice, but proves nothing.
 	recorded bool
 }
 

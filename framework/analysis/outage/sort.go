@@ -22,7 +22,7 @@ type Sorter struct {
 	// Unclear is the moment from which it is unknown whether a failure was allowed: a fault had begun, and it is unknown when it took
 	// effect, or how long its failures may last.
 	Unclear history.Offset
-	// Besides says that another promise is about what somebody planned at the same time: what only that explains is judged there.
+	// Besides says that another promise is about something planned at the same time: it judges what only that explains.
 	Besides bool
 }
 

@@ -235,7 +235,7 @@ func TestStopAtHarm(t *testing.T) {
 	}
 }
 
-// Rule 14, turned off: without the limit a fault lasts to its end, whatever it does to the requests.
+// Rule 14, turned off: without the limit a fault lasts to its end, also if all requests fail.
 func TestWithoutTheLimitAFaultGoesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage(t)

@@ -175,7 +175,7 @@ func doesOf(step disturb.Step) (kinds []string) {
 	return kinds
 }
 
-// classOf is the class of a step's fault. The step is judged by what is promised of that class, whatever else happens meanwhile: a container that a
+// classOf is the class of a step's fault. The step is judged by what is promised of that class, also if something else happens meanwhile: a container that a
 // rollout makes its kubelet restart is the rollout's doing.
 func classOf(step disturb.Step) apptest.Class {
 	if step.Fault == catalogue.NodeKill.Name {

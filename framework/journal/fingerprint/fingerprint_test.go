@@ -82,7 +82,7 @@ func TestOf(t *testing.T) {
 // hidden stands for a text of which only the hash is kept.
 const hidden = `"hidden"`
 
-// Hashes of the same text are the same in one field under one salt, and otherwise are not: nobody can look them up, or see which fields have one password.
+// Hashes of the same text are the same in one field under one salt, and otherwise are not: they cannot be looked up, and do not show which fields have one password.
 func TestHiddenTexts(t *testing.T) {
 	of := func(text, salt, at string) string {
 		return Of(object(t, text), salt)["/spec/template/spec/containers/"+at]

@@ -19,7 +19,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
-// A worker sends any request to any address. So whoever reaches its port is refused, whatever he calls, and however he names the host: what he wanted sent
+// A worker sends any request to any address. So a client that reaches its port is refused, for each call and under each name of the host: what it wanted sent
 // is not sent, and what he wanted forgotten is still there.
 func TestAWorkerTakesOrdersFromItsRunAlone(t *testing.T) {
 	var asked atomic.Int64
