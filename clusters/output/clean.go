@@ -3,6 +3,7 @@ package output
 import (
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"unicode/utf8"
 )
@@ -31,7 +32,7 @@ func Raw(w io.Writer) io.Writer {
 func (c *cleaned) Write(p []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	text := append(c.rest, p...)
+	text := slices.Concat(c.rest, p)
 	c.rest = nil
 	clean := make([]byte, 0, len(text))
 	for len(text) > 0 {

@@ -121,11 +121,11 @@ func encode(v any) json.RawMessage {
 // Quote quotes a word for a POSIX shell.
 func Quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
-var plain = regexp.MustCompile(`^[A-Za-z0-9_@%+=:,./-]+$`)
+var unquoted = regexp.MustCompile(`^[A-Za-z0-9_@%+=:,./-]+$`)
 
 // Word is a word of a command for a POSIX shell, in quotes where it needs them.
 func Word(s string) string {
-	if plain.MatchString(s) {
+	if unquoted.MatchString(s) {
 		return s
 	}
 	return Quote(s)

@@ -41,7 +41,7 @@ var attacks = []attack{
 	{"nothing is sent for a second while the fault is on", aboutRequests, standsStill, onlyUnknown},
 	{"nothing is sent on one lane for a second while the fault is on", []string{"NoFailedRequests", "FewFailedRequests"}, oneLaneStandsStill, onlyUnknown},
 	{"the victims had answered nothing before", []string{"NoFailedRequests", "FewFailedRequests", "FailuresEndWithin"}, avoidsVictims, onlyUnknown},
-	{"no answer names a pod", []string{"NoFailedRequests", "FewFailedRequests", "FailuresEndWithin", "AnswersWithin"}, func(b *ht.Builder) bool { return namesNoPod(b) }, onlyUnknown},
+	{"no answer names a pod", []string{"NoFailedRequests", "FewFailedRequests", "FailuresEndWithin", "AnswersWithin"}, namesNoPod, onlyUnknown},
 	{"no answer names a pod, and the record has no workload", []string{"NoFailedRequests", "FewFailedRequests", "FailuresEndWithin", "AnswersWithin"}, func(b *ht.Builder) bool {
 		return namesNoPod(noWorkload(b))
 	}, onlyUnknown},

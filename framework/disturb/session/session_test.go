@@ -220,9 +220,7 @@ func TestStopAtHarm(t *testing.T) {
 				}
 				var harm *HarmError
 				var silent *SilentError
-				_, wantsHarm := test.want.(*HarmError)
-				_, wantsSilent := test.want.(*SilentError)
-				if errors.As(err, &harm) != wantsHarm || errors.As(err, &silent) != wantsSilent {
+				if errors.As(err, &harm) != errors.As(test.want, &harm) || errors.As(err, &silent) != errors.As(test.want, &silent) {
 					t.Errorf("%v, want a %T", err, test.want)
 				}
 				if test.want != nil && took > 7*time.Second || test.want == nil && took < lasting {
