@@ -1,4 +1,8 @@
-package app
+// Package publicurl tells URLs that may be shown from those with credentials. Records, reports, messages and the journal in the cluster have the URLs of
+// probes and of manifests.
+//
+// It knows nothing of what a URL leads to.
+package publicurl
 
 import (
 	"errors"
@@ -10,15 +14,15 @@ import (
 // secretName is what the names of values are like that let their readers in. A mere key may be that of a key-value store.
 var secretName = regexp.MustCompile(`(?i)(^|[^a-z])(auth|credentials?|jwt|pass|passwd|pwd|sig)([^a-z]|$)|(access|api|private|secret)[-_]?key|authorization|password|secret|sess(ion)?id|signature|token$`)
 
-// A URL has no credentials: it is in records, reports and messages, and in the journal in the cluster.
+// Why a URL is refused.
 var (
 	ErrUserInfo    = errors.New("its URL has a user or a password, which records and reports would show")
 	ErrSecretValue = errors.New("its URL has a value whose name says that it is secret, and records and reports would show it")
 	errUnreadable  = errors.New("its URL cannot be read: want one such as http://web/")
 )
 
-// PlainURL is a URL that may be shown. The error does not show another one.
-func PlainURL(raw string) (*url.URL, error) {
+// Parse is a URL that may be shown. The error does not show another one.
+func Parse(raw string) (*url.URL, error) {
 	u, err := url.Parse(raw)
 	if err != nil {
 		return nil, errUnreadable
