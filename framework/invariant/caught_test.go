@@ -6,10 +6,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 	ht "github.com/holdfast-ha/holdfast/framework/history/historytest"
 	"github.com/holdfast-ha/holdfast/framework/history/stages"
+	"github.com/holdfast-ha/holdfast/framework/history/timeline"
 	"github.com/holdfast-ha/holdfast/framework/invariant"
 	"github.com/holdfast-ha/holdfast/framework/judge"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
@@ -151,6 +153,56 @@ func TestAMutantIsCaughtForThePlantedReason(t *testing.T) {
 				t.Errorf("%s is %v (%v)", verdict.CaughtNumber, n, ok)
 			}
 		})
+	}
+}
+
+// TestATrapThatNoRequestCouldMeet: a server waits for a request that it can hurt, and none had a way to it when it was told to end. That no
+// request failed shows nothing then. It was missed if one had.
+func TestATrapThatNoRequestCouldMeet(t *testing.T) {
+	run := withRequests(onGolden(t, "drops-at-sigterm", "{}", "cut-while-ending", history.LaneReused), well(every))
+	run.Header.Mutant.Trap = true
+	ended := map[string]history.Offset{} // when pods were told to end
+	for _, e := range run.Events {
+		if e.Pod != nil && !e.Pod.Deleting {
+			ended[e.Pod.Name] = timeline.Never
+		} else if e.Pod != nil && ended[e.Pod.Name] == timeline.Never {
+			ended[e.Pod.Name] = e.T
+		}
+	}
+	away := func(lane history.Lane, before history.Offset) func(*history.Request) {
+		return func(r *history.Request) {
+			switch last := ended[r.Pod] - before; {
+			case r.Lane != lane || r.Pod == "" || r.Done < last:
+			case r.Sent+5*ms < last:
+				r.Done = r.Sent + 5*ms // it was an answer before that
+			default:
+				r.Pod, r.Node = "", ""
+			}
+		}
+	}
+	sleeps := withEvents(run, func(e *history.Event) {
+		if e.Pod != nil {
+			podOf(e).Lifecycle = &history.Lifecycle{PreStop: time.Minute}
+		}
+	})
+	if got := judge.Caught(sleeps, judge.Judge(sleeps)); got.Outcome != verdict.Unknown || !strings.Contains(got.Seen, "in the second before its SIGTERM") {
+		t.Errorf("SIGTERM comes after the last request: %s: %s", got.Outcome, got.Seen)
+	}
+	for name, test := range map[string]struct {
+		edit func(*history.Request)
+		want verdict.Outcome
+		says string
+	}{
+		"victims answered until they ended":  {func(*history.Request) {}, verdict.Violated, "missed: no request failed"},
+		"their connections had been closed":  {away(history.LaneReused, 1005*ms), verdict.Unknown, "no pod answered a request on reused in the second before its SIGTERM"},
+		"those of the other lane":            {away(history.LaneFresh, 1005*ms), verdict.Violated, "missed: no request failed"},
+		"half a second before, one answered": {away(history.LaneReused, 500*ms), verdict.Violated, "missed: no request failed"},
+	} {
+		edited := withRequests(run, test.edit)
+		got := judge.Caught(edited, judge.Judge(edited))
+		if got.Outcome != test.want || !strings.Contains(got.Seen, test.says) {
+			t.Errorf("%s: %s: %s\nwant %s: %s", name, got.Outcome, got.Seen, test.want, test.says)
+		}
 	}
 }
 
@@ -339,7 +391,7 @@ func TestAClockThatWasNeverReadIsNotThePlantedDoubt(t *testing.T) {
 // starved makes a record the harness's mutant, with a worker that its quota kept from running.
 func starved(b *ht.Builder) *ht.Builder {
 	header := starvedMutant().Run().Header
-	return heard(b, 21100*ms, history.Noise{Of: ht.Worker, Pause: 1100 * ms, Throttled: 1100 * ms}).Header(func(h *history.Header) {
+	return heard(b, 21005*ms, history.Noise{Of: ht.Worker, Pause: 1100 * ms, Throttled: 1100 * ms}).Header(func(h *history.Header) {
 		h.Promises, h.Mutant = header.Promises, header.Mutant
 	})
 }

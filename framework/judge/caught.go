@@ -116,6 +116,9 @@ func caught(v verdict.Verdict, f *evidence.Run, m *history.Mutant, by verdict.Ve
 	case verdict.Violated:
 	case verdict.Held:
 		failures.SetCauses(v, nil)
+		if why := unmet(f, m); why != "" {
+			return v.Unknown(verdict.Missing{why + "; " + by.Seen})
+		}
 		return missed(v, m, by.Seen)
 	default:
 		failures.SetCauses(v, nil)
