@@ -39,6 +39,9 @@ const PartOf = "holdfast"
 // NamespacePrefix begins the names of all namespaces that scenarios run in.
 const NamespacePrefix = "hf-"
 
+// LoadPrefix begins the names of those that their load workers run in.
+const LoadPrefix = NamespacePrefix + "load-"
+
 // Labels of a namespace that say which Pod Security level is enforced.
 const (
 	LabelEnforce        = "pod-security.kubernetes.io/enforce"
@@ -55,6 +58,9 @@ func AppNamespace(name string, privileged bool) *corev1.Namespace {
 	}
 	return n
 }
+
+// HowToTrust is what to do with an application that is refused because it would be root on a node.
+const HowToTrust = "if the application needs that, and you trust it with this machine, say app: {privileged: true} in its file"
 
 // LoadNamespace is the namespace of what sends load and of what it needs. Load workers that look into the connection tracking of their node need
 // its root's privileges, which the namespace of what they send to need not allow.

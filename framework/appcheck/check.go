@@ -89,6 +89,7 @@ func Check(a app.App, plan Plan) Findings {
 		c.service(m)
 		c.webhooks(m)
 		c.volume(m)
+		c.host(m)
 		c.autoscaler(m)
 		c.paused(m)
 		for _, p := range c.pods[i] {

@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/mod/semver"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes/scheme"
@@ -134,6 +135,25 @@ func (c *checker) client(m app.Manifest, config map[string]any, path []any, stop
 var ofClouds = []string{
 	"awsElasticBlockStore", "azureDisk", "azureFile", "cephfs", "cinder", "fc", "flexVolume", "flocker", "gcePersistentDisk", "glusterfs",
 	"iscsi", "nfs", "photonPersistentDisk", "portworxVolume", "quobyte", "rbd", "scaleIO", "storageos", "vsphereVolume",
+}
+
+// ofNodes are the fields that make a folder of a node, or of a path that the manifest chooses there, a volume.
+var ofNodes = map[string][][]string{"PersistentVolume": {{"spec", "hostPath"}, {"spec", "local"}}, "StorageClass": {{"parameters", "pathPattern"}}}
+
+// host finds what would be root on a node although the pods of the application are held to a level of Pod Security: none is enforced in
+// kube-system, and none is about PersistentVolumes.
+func (c *checker) host(m app.Manifest) {
+	if c.app.Privileged {
+		return
+	}
+	if _, path := m.PodSpec(); path != nil && m.Object.GetNamespace() == metav1.NamespaceSystem {
+		c.stops(m, []any{"metadata", "namespace"}, "have it in a namespace of its own; "+workloads.HowToTrust, "no Pod Security level is enforced on pods in kube-system")
+	}
+	for _, field := range ofNodes[m.Object.GetKind()] {
+		if _, has, _ := unstructured.NestedFieldNoCopy(m.Object.Object, field...); has {
+			c.stops(m, []any{field[0], field[1]}, "leave it out, and name no class in the claim, which then gets a volume; "+workloads.HowToTrust, "it makes any folder of a node a volume")
+		}
+	}
 }
 
 // volume finds a PersistentVolume that only another cluster has.

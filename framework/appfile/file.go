@@ -50,7 +50,7 @@ type App struct {
 	Secrets    string   `yaml:"secrets"`    // for Secrets that are absent: generate makes them with random values; default: each is an error
 	Namespace  string   `yaml:"namespace"`  // of objects that name no namespace; default: app
 	Images     []string `yaml:"images"`     // archives of 'docker save', or names of images
-	Privileged bool     `yaml:"privileged"` // its pods may be root on their nodes, and so on this machine; default: what the Pod Security level baseline refuses is refused
+	Privileged bool     `yaml:"privileged"` // its pods may be root on their nodes, and so on this machine; default: pods in kube-system, volumes that are folders of nodes, and what the Pod Security level baseline refuses are refused
 	Pull       string   `yaml:"pull"`       // for images that are neither given nor in the local engine: missing pulls them (default), never asks no registry
 }
 

@@ -3,6 +3,7 @@ package deploy
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -40,7 +41,7 @@ func (d *Deployment) apply(ctx context.Context, m app.Manifest) error {
 			err = d.send(ctx, client, own, m)
 		}
 		if err != nil && !again(err) {
-			refused = err
+			refused = fmt.Errorf("%w%s", err, trusting(err.Error()))
 			return true, "", nil
 		}
 		return err == nil, "", err

@@ -1,6 +1,7 @@
 package deploy_test
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -363,4 +365,35 @@ func TestClearLeavesOthersKindsAlone(t *testing.T) {
 			t.Error("it asked for their carts")
 		}
 	})
+}
+
+// A pod that is created as such is refused when it is applied. What to do about it is said there, as it is where a controller's pods are refused.
+func TestWhatAnApplicationNeedsToBeTrustedIsSaid(t *testing.T) {
+	const bare = "apiVersion: v1\nkind: Pod\nmetadata: {name: x}\nspec: {containers: [{name: c, image: i}]}\n---\n"
+	hook := strings.Replace(bare, "{name: x}", "{name: x, annotations: {helm.sh/hook: pre-install}}", 1)
+	for name, test := range map[string]struct {
+		before, text, refusal string
+		said                  bool
+	}{
+		"a pod":             {"", bare, `violates PodSecurity "baseline:latest": hostPath volumes`, true},
+		"what comes before": {bare, "", `violates PodSecurity "baseline:v1.30": privileged`, true},
+		"a hook":            {"", hook, `violates PodSecurity "baseline:latest": host namespaces`, true},
+		"a stricter level":  {"", bare, `violates PodSecurity "restricted:latest": runAsNonRoot`, false}, // which the file asked for
+		"a quota":           {"", bare, "exceeded quota", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := newCluster(map[string]string{})
+				d, _ := c.deployment(t, test.before, test.text)
+				c.PrependReactor("patch", "pods", func(ktesting.Action) (bool, runtime.Object, error) {
+					return true, nil, apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "x", errors.New(test.refusal))
+				})
+				err := d.Deploy(t.Context())
+				errtest.Check(t, err, test.refusal)
+				if strings.HasSuffix(err.Error(), ": "+workloads.HowToTrust) != test.said {
+					t.Error(err)
+				}
+			})
+		})
+	}
 }

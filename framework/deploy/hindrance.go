@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/holdfast-ha/holdfast/framework/history/rollout"
+	"github.com/holdfast-ha/holdfast/workloads"
 )
 
 // Hindrance is what keeps an object from becoming ready, as Kubernetes says it. The zero value: nothing is known to.
@@ -137,8 +138,14 @@ func (d *Deployment) hindrance(ctx context.Context, o *unstructured.Unstructured
 	} else if last = "no further pod is created: " + failure.said; starts || active > 0 { // whose pods may make room, or be what refuses
 		return h, last, err
 	}
-	if strings.Contains(failure.said, `violates PodSecurity "baseline`) {
-		last += ": if the application needs that, and you trust it with this machine, say app: {privileged: true} in its file"
-	}
+	last += trusting(failure.said)
 	return Hindrance{Why: last, how: refused}, last, err
+}
+
+// trusting is what follows a refusal because of the level of Pod Security that is enforced here.
+func trusting(refusal string) string {
+	if !strings.Contains(refusal, `violates PodSecurity "baseline`) {
+		return ""
+	}
+	return ": " + workloads.HowToTrust
 }

@@ -23,7 +23,7 @@ func (s Spec) Namespace() string {
 // LoadNamespace is the namespace of the scenario's load workers and of what they need. What holds in the namespace under test, such as a quota, a
 // webhook or a level of Pod Security, does not hold for them, and they take no room there.
 func (s Spec) LoadNamespace() string {
-	name := workloads.NamespacePrefix + "load-" + strings.TrimPrefix(s.Namespace(), workloads.NamespacePrefix)
+	name := workloads.LoadPrefix + strings.TrimPrefix(s.Namespace(), workloads.NamespacePrefix)
 	if len(name) <= maxNamespace {
 		return name
 	}

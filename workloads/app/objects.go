@@ -37,7 +37,7 @@ func clusterScoped(o unstructured.Unstructured) bool {
 
 // podSpecs are the paths of the pod template in the kinds that have one.
 var podSpecs = map[string][]string{
-	"Pod": {"spec"}, "Deployment": template, "StatefulSet": template, "DaemonSet": template, "ReplicaSet": template,
+	"Pod": {"spec"}, "Deployment": template, "StatefulSet": template, "DaemonSet": template, "ReplicaSet": template, "ReplicationController": template,
 	"Job": template, "CronJob": {"spec", "jobTemplate", "spec", "template", "spec"},
 }
 

@@ -5,12 +5,15 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/holdfast-ha/holdfast/workloads"
 )
 
 // Namespace is a namespace that the application needs.
@@ -124,12 +127,14 @@ func (a *App) choose(manifests []Manifest, fallback string) error {
 	return nil
 }
 
+// ofCluster reports whether a namespace is the cluster's, or one of the test's own load workers, whose pods may be root on their nodes.
 func ofCluster(namespace string) bool {
-	return slices.Contains([]string{metav1.NamespaceSystem, metav1.NamespacePublic, corev1.NamespaceNodeLease}, namespace)
+	return slices.Contains([]string{metav1.NamespaceSystem, metav1.NamespacePublic, corev1.NamespaceNodeLease}, namespace) ||
+		strings.HasPrefix(namespace, workloads.LoadPrefix)
 }
 
 // allowed returns an error for an object in a namespace of the cluster, unless it is one of those that extensions of Kubernetes have in
-// kube-system, such as a RoleBinding.
+// kube-system, such as a RoleBinding. Package appcheck refuses what has pods there.
 func allowed(m Manifest) error {
 	in := m.Object.GetNamespace()
 	if len(validation.IsDNS1123Label(in)) > 0 {

@@ -116,6 +116,9 @@ func TestNamespaces(t *testing.T) {
 		"a DaemonSet elsewhere":               {in("shop", web) + "---\n" + strings.ReplaceAll(agent, "{name: agent}", "{name: agent, namespace: agents}"), "", "", "shop", []string{"agents"}, ""},
 		"a DaemonSet in kube-system":          {web + "---\n" + strings.ReplaceAll(agent, "{name: agent}", "{name: agent, namespace: kube-system}"), "", "", "app", nil, ""},
 		"an account in kube-public":           {web + "---\n" + elsewhere("kube-public"), "", "", "", nil, "belongs to the cluster itself"},
+		"an account beside load workers":      {web + "---\n" + elsewhere("hf-load-shop"), "", "shop", "", nil, "belongs to the cluster itself"},
+		"an operator beside load workers":     {web, in("hf-load-shop", web), "shop", "", nil, "belongs to the cluster itself"},
+		"a tested one beside load workers":    {in("hf-load-shop", web), "", "", "", nil, "belongs to the cluster itself"},
 		"the namespace of the cluster chosen": {web, "", "kube-system", "", nil, "belongs to the cluster itself"},
 		"default is no namespace":             {web, in("default", web), "", "app", nil, ""},
 	} {
