@@ -27,9 +27,10 @@ const schemaFile = "holdfast.schema.json"
 
 func (t *tree) walk(root string) error {
 	return filepath.WalkDir(root+string(filepath.Separator), func(path string, entry fs.DirEntry, err error) error {
-		switch name := entry.Name(); {
-		case err != nil:
+		if err != nil { // of the root itself, there is no entry then
 			return err
+		}
+		switch name := entry.Name(); {
 		case entry.IsDir():
 			if runs, _ := filepath.Glob(filepath.Join(path, "*", "run.json")); len(runs) > 0 && name == "artifacts" { // of holdfast itself
 				return filepath.SkipDir
