@@ -91,9 +91,6 @@ var (
 
 // broken says why a document is no YAML. The parser's words are used where they quote no more than a sign that it expects: others quote the file.
 func (d document) broken(err error) string {
-	if bytes.Contains(d.text, []byte("{{")) {
-		return d.near() + "it is a template: render it first, a chart of Helm with --chart"
-	}
 	line, cause := d.line, "it is no YAML"
 	if found := ofParser.FindStringSubmatch(err.Error()); found != nil {
 		if n, err := strconv.Atoi(found[1]); err == nil {
@@ -102,6 +99,9 @@ func (d document) broken(err error) string {
 		if !strings.ContainsAny(oneSign.ReplaceAllString(found[2], ""), "'\"`[") {
 			cause += ": " + found[2]
 		}
+	}
+	if bytes.Contains(d.text, []byte("{{")) {
+		cause += ". If it is a template, render it first, a chart of Helm with --chart"
 	}
 	return fmt.Sprintf("near line %d: %s", line, cause)
 }

@@ -33,7 +33,10 @@ const secret = "hunter2"
 const (
 	builds  = "resources: [web.yaml]\n"
 	overlay = "resources: [../../base]\n"
-	sealed  = "apiVersion: v1\nkind: Secret\nmetadata: {name: db}\ndata: {password: 'ENC[AES256_GCM,data:x]'}\nsops: {version: 3.9.0, mac: x}\n"
+	// generates is what is said of each generator, and swallows has a quotation mark that is not closed where it was meant to be.
+	generates = "build the kustomization in k: a configMapGenerator or secretGenerator has what it cannot read: want literals such as NAME=VALUE, and files and envs that are there|"
+	swallows  = "apiVersion: v1\nkind: Secret\nmetadata:\n  name: \"db\nstringData:\n  p: " + secret + "\n  q: \"\n"
+	sealed    = "apiVersion: v1\nkind: Secret\nmetadata: {name: db}\ndata: {password: 'ENC[AES256_GCM,data:x]'}\nsops: {version: 3.9.0, mac: x}\n"
 )
 
 // What a user has is recognised, and named with what to use in its place. Nothing of a file is shown.
@@ -58,7 +61,8 @@ func TestWhatIsNoManifestIsRecognised(t *testing.T) {
 		"a patch":             {map[string]string{"k8s/db.yaml": "apiVersion: v1\nkind: Secret\nstringData: {p: " + secret + "}"}, "k8s/db.yaml: the Secret has no metadata.name: name it, or, if it is a patch of a kustomization, use -k"},
 		"SOPS":                {map[string]string{"k8s/db.yaml": sealed}, "k8s/db.yaml: the Secret is encrypted with SOPS, and Kubernetes cannot read it: decrypt it for the test, or leave it out and let holdfast make one of random values with --secrets generate"},
 		"a long kind":         {map[string]string{"k8s/db.yaml": "kind: \"Secret\n  p: " + secret + "\"\n"}, "k8s/db.yaml: its kind is no word, such as Deployment"},
-		"a template":          {map[string]string{"k8s/db.yaml": "kind: Secret\nmetadata: {name: {{ .name }}}\np: " + secret}, "k8s/db.yaml: it is a template: render it first, a chart of Helm with --chart"},
+		"a template":          {map[string]string{"k8s/db.yaml": "kind: Secret\nmetadata: {name: {{ .name }}}\np: " + secret}, "k8s/db.yaml: near line 1: it is no YAML. If it is a template, render it first, a chart of Helm with --chart"},
+		"a rule with braces":  {map[string]string{"k8s/rule.yaml": web + "---\nkind: PrometheusRule\nsummary: '{{ $labels.pod }}'\n\texpr: " + secret}, "k8s/rule.yaml: near line 21: it is no YAML: found character that cannot start any token. If it is a template, render it first, a chart of Helm with --chart"},
 		"an alias":            {map[string]string{"k8s/db.yaml": web + "---\nkind: Secret\np: *" + secret}, "k8s/db.yaml: near line 19: it is no YAML"},
 		"a key of keys":       {map[string]string{"k8s/db.yaml": "{p: " + secret + "}: x"}, "k8s/db.yaml: near line 1: it is no YAML"},
 		"a tag":               {map[string]string{"k8s/db.yaml": "p: !!int " + secret}, "k8s/db.yaml: near line 1: it is no YAML"},
@@ -130,7 +134,21 @@ func TestAKustomizationThatIsNotBuilt(t *testing.T) {
 		"no folder":                {map[string]string{"x": ""}, "/k|"},
 		"no kustomization":         {map[string]string{"k/web.yaml": web}, "/k'|"},
 		"values":                   {map[string]string{"k/kustomization.yaml": builds, "k/web.yaml": "p: " + secret}, "build the kustomization in k: web.yaml: missing Resource metadata"},
-		"an alias":                 {map[string]string{"k/kustomization.yaml": builds, "k/web.yaml": "kind: Secret\np: *" + secret}, "build the kustomization in k: web.yaml: MalformedYAMLError: yaml: ..."},
+		"an alias":                 {map[string]string{"k/kustomization.yaml": builds, "k/web.yaml": "kind: Secret\np: *" + secret}, "build the kustomization in k: web.yaml: kustomize cannot build it, and its words may show what is in a file: 'kustomize build k' tells them|"},
+		"no YAML":                  {map[string]string{"k/kustomization.yaml": builds, "k/web.yaml": "a: [" + secret + "\nb: c"}, "build the kustomization in k: web.yaml: yaml: line 1: did not find expected ',' or ']'"},
+		"literals":                 {map[string]string{"k/kustomization.yaml": "secretGenerator: [{name: db, literals: [user=jane, password=" + secret + ", 'token: x']}]\n"}, generates},
+		"a literal for a file":     {map[string]string{"k/kustomization.yaml": "secretGenerator: [{name: db, files: [password=" + secret + "]}]\n"}, generates},
+		"two in one":               {map[string]string{"k/kustomization.yaml": "configMapGenerator: [{name: db, files: [a=b=" + secret + "]}]\n"}, generates},
+		"a literal for envs":       {map[string]string{"k/kustomization.yaml": "secretGenerator: [{name: db, envs: [password=" + secret + "]}]\n"}, generates},
+		"of a base":                {map[string]string{"k/kustomization.yaml": "resources: [../base]\n", "base/kustomization.yaml": "secretGenerator: [{name: db, literals: [" + secret + "]}]\n"}, generates},
+		"a patch":                  {map[string]string{"k/kustomization.yaml": builds + "patches: [{patch: '[{op: replace, path: /spec/x, value: " + secret + "}'}]\n", "k/web.yaml": web}, "build the kustomization in k: unable to parse SM or JSON patch|"},
+		"a patch of nothing":       {map[string]string{"k/kustomization.yaml": builds + "patches: [{patch: '{kind: Secret, apiVersion: v1, metadata: {name: db}, stringData: {p: " + secret + "}}'}]\n", "k/web.yaml": web}, "build the kustomization in k: no matches for Id Secret.v1.[noGrp]/db.[noNs]|"},
+		"an open quotation mark":   {map[string]string{"k/kustomization.yaml": "resources: [a.yaml, b.yaml]\n", "k/a.yaml": swallows, "k/b.yaml": swallows}, "build the kustomization in k: b.yaml: may not add resource with an already registered id: Secret.v1.[noGrp]/db|"},
+		"a URL":                    {map[string]string{"k/kustomization.yaml": "resources: ['https://jane:" + secret + "@127.0.0.1:1/x.yaml']\n"}, "build the kustomization in k: it names a URL that cannot be read from here: download what is there, and name that|"},
+		"a repository":             {map[string]string{"k/kustomization.yaml": "resources: ['https://jane:" + secret + "@127.0.0.1:1/x/y?ref=v1']\n"}, "build the kustomization in k: it names a URL that cannot be read"},
+		"an unknown field":         {map[string]string{"k/kustomization.yaml": "resource: [" + secret + "]\n"}, "build the kustomization in k: json: unknown field \"resource\"|"},
+		"a map for a list":         {map[string]string{"k/kustomization.yaml": "resources: {a: " + secret + "}\n"}, "build the kustomization in k: json: cannot unmarshal object into Go struct field Kustomization.resources|"},
+		"a word for a list":        {map[string]string{"k/kustomization.yaml": builds + "configurations: [c.yaml]\n", "k/web.yaml": web, "k/c.yaml": "namePrefix: " + secret}, "build the kustomization in k: json: cannot unmarshal string into Go struct field TransformerConfig.namePrefix|"},
 		"twice":                    {map[string]string{"k/kustomization.yaml": "resources: [web.yaml, b.yaml]\n", "k/web.yaml": web, "k/b.yaml": web}, "build the kustomization in k: b.yaml: may not add resource with an already registered id"},
 	} {
 		t.Run(name, func(t *testing.T) {
