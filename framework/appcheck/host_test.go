@@ -30,10 +30,10 @@ func TestNoWayToTheRootOfANode(t *testing.T) {
 		"a disk of a node":        {"", object("v1", "PersistentVolume", "x", "spec: {local: {path: /etc}}"), "spec.local: " + folder},
 		"a class of folders":      {object("storage.k8s.io/v1", "StorageClass", "x", "provisioner: rancher.io/local-path\nparameters: {pathPattern: ../../etc}"), "", "parameters.pathPattern: " + folder},
 
-		"an operator elsewhere":      {"", in("operators", "apps/v1", "Deployment", template), ""},
-		"a DaemonSet elsewhere":      {in("agents", "apps/v1", "DaemonSet", template), "", ""},
-		"a binding in kube-system":   {in("kube-system", "rbac.authorization.k8s.io/v1", "RoleBinding", ""), "", ""},
-		"a class without folders": {object("storage.k8s.io/v1", "StorageClass", "x", "provisioner: rancher.io/local-path"), "", ""},
+		"an operator elsewhere":    {"", in("operators", "apps/v1", "Deployment", template), ""},
+		"a DaemonSet elsewhere":    {in("agents", "apps/v1", "DaemonSet", template), "", ""},
+		"a binding in kube-system": {in("kube-system", "rbac.authorization.k8s.io/v1", "RoleBinding", ""), "", ""},
+		"a class without folders":  {object("storage.k8s.io/v1", "StorageClass", "x", "provisioner: rancher.io/local-path"), "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := read(t, web(container(""))+test.text, test.before)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"os/exec"
+	"slices"
 	"time"
 
 	policyv1 "k8s.io/api/policy/v1"
@@ -60,6 +61,9 @@ func (j *Journal) do(ctx context.Context, c Change) (Entry, error) {
 	if err != nil {
 		return e, err
 	}
+	if j.changed(e) {
+		return e, fmt.Errorf("this run has changed %s of %s already: that must be undone first", e.Field, e.Object)
+	}
 	if e, err = j.intend(ctx, e, c.For); err != nil {
 		return e, err
 	}
@@ -77,6 +81,14 @@ func (j *Journal) do(ctx context.Context, c Change) (Entry, error) {
 		}
 	})
 	return now, j.overtaken(ctx, now, err)
+}
+
+// changed reports whether a change of the same field is not undone yet. A field with two would be put back to what the older one has set, and then it would
+// not say any more that this run has set it.
+func (j *Journal) changed(e Entry) bool {
+	return slices.ContainsFunc(j.Unfinished(), func(o Entry) bool {
+		return e.Action == Set && o.Action == Set && o.Object.whole() == e.Object.whole() && o.Field == e.Field
+	})
 }
 
 // overtaken undoes a change at once that was made after another process had taken the journal over, or somebody had deleted it: nobody

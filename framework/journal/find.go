@@ -62,7 +62,6 @@ func load(c corev1.ConfigMap, w Where) (*Journal, error) {
 	j.loaded, j.begun, j.header, j.entries, j.packed, j.stopped = true, true, h, entries, c.BinaryData, c.Annotations[StopKey]
 	j.store = store{client: w.Client, namespace: c.Namespace, name: c.Name, manager: managerOf(h.Run), taker: c.Annotations[takenKey]}
 	j.store.saw(&c)
-	j.stored = c.CreationTimestamp.Time
 	return j, nil
 }
 

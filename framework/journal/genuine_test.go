@@ -2,7 +2,6 @@ package journal
 
 import (
 	"encoding/json"
-	"errors"
 	"net/http"
 	"os"
 	"strings"
@@ -159,40 +158,67 @@ func (w *world) scaling(before, ours string, state State) func(*Entry) {
 // A forged journal is about a field that a journal may be about. It is not undone unless the object itself says that its run has set the field: not where
 // no client has, not where another client has, and not where the undo of an earlier run has put it back.
 func TestAForgedEntryIsNotUndoneWhereTheFieldIsNotItsRuns(t *testing.T) {
+	putBack := func(w *world) *Journal {
+		j := New(w.options("run-0", nil))
+		if _, err := j.Do(w.t.Context(), Scale(Workload("deployments", "shop", "web"), 5)); err != nil {
+			w.t.Fatal(err)
+		}
+		if err := j.Undo(w.t.Context()); err != nil {
+			w.t.Fatal(err)
+		}
+		return j
+	}
+	cordon := func(w *world) *Journal {
+		j := New(w.options("run-1", nil))
+		for _, node := range []string{"wa1", "wb1"} {
+			if _, err := j.Do(w.t.Context(), Cordon(node)); err != nil {
+				w.t.Fatal(err)
+			}
+		}
+		return j
+	}
 	for name, before := range map[string]func(*world){
 		"nobody has set it": func(w *world) {
 			web := w.Get("/apis/apps/v1/namespaces/shop/deployments/web").(*appsv1.Deployment).DeepCopy()
 			web.ManagedFields = nil
 			w.Put("/apis/apps/v1/namespaces/shop/deployments", web)
+			cordon(w)
 		},
-		"another client has set it": func(w *world) { w.as("autoscaler", "deployment", "web", `{"spec":{"replicas":3}}`) },
+		"another client has set it": func(w *world) {
+			w.as("autoscaler", "deployment", "web", `{"spec":{"replicas":3}}`)
+			cordon(w)
+		},
 		"an earlier run has put it back": func(w *world) {
-			j := New(w.options("run-0", nil))
-			if _, err := j.Do(w.t.Context(), Scale(Workload("deployments", "shop", "web"), 5)); err != nil {
-				w.t.Fatal(err)
-			}
-			if err := errors.Join(j.Undo(w.t.Context()), j.Clear(w.t.Context())); err != nil {
+			if err := putBack(w).Clear(w.t.Context()); err != nil {
 				w.t.Fatal(err)
 			}
 			time.Sleep(time.Minute)
+			cordon(w)
+		},
+		"a run has put it back since the ConfigMap was created": func(w *world) { // whose data can be written later
+			cordon(w)
+			const maps = "/api/v1/namespaces/holdfast/configmaps"
+			forged := w.Get(maps + "/holdfast-run-1").(*corev1.ConfigMap).DeepCopy()
+			w.Forget(maps + "/holdfast-run-1")
+			time.Sleep(time.Minute)
+			if err := putBack(w).Clear(w.t.Context()); err != nil {
+				w.t.Fatal(err)
+			}
+			w.Put(maps, forged)
+		},
+		"the run itself has put it back": func(w *world) {
+			j := putBack(w)
+			if _, err := j.Do(w.t.Context(), Cordon("wa1")); err != nil {
+				w.t.Fatal(err)
+			}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(t)
 				before(w)
-				j := New(w.options("run-1", nil))
-				for _, node := range []string{"wa1", "wb1"} {
-					if _, err := j.Do(t.Context(), Cordon(node)); err != nil {
-						t.Fatal(err)
-					}
-				}
 				w.forge("change-000001", w.scaling("0", "3", Done))
 				w.forge("change-000002", w.scaling("3", "9", SeenUndone)) // which seems to have put the 3 back
-				const maps = "/api/v1/namespaces/holdfast/configmaps"
-				made := w.Get(maps + "/holdfast-run-1").(*corev1.ConfigMap).DeepCopy()
-				made.CreationTimestamp = metav1.Now() // as the API server sets it
-				w.Put(maps, made)
 				left, _, err := w.heal(t.Context())
 				if n := w.replicas(); n != 3 || err != nil {
 					t.Errorf("%d replicas, %v", n, err)

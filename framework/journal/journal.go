@@ -55,7 +55,6 @@ type Journal struct {
 	prints  []snapshot        // taken before the first change
 	packed  map[string][]byte // those of a journal that was read and are not unpacked yet
 	looked  map[int]time.Time // when an intended change was first seen not to have been made, by its number
-	stored  time.Time         // when the API server has created the ConfigMap of a journal that was read
 	stopped string            // why somebody has asked to stop
 	store   store
 	file    *file

@@ -15,12 +15,10 @@ func played() map[string]func(*world) []Change {
 	web := Workload("deployments", "shop", "web")
 	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	always := func(all ...Change) func(*world) []Change { return func(*world) []Change { return all } }
-	again := Label("wa1", "example.com/x", "2")
-	again.What = "label it once more"
 	return map[string]func(*world) []Change{
 		"cordon":            always(Cordon("wa1")),
 		"label":             always(Label("wa1", "example.com/x", "1")),
-		"a label twice":     always(Label("wa1", "example.com/x", "1"), again),
+		"two labels":        always(Label("wa1", "example.com/x", "1"), Label("wa1", "example.com/y", "2")),
 		"change a label":    always(Label("wa1", "topology.kubernetes.io/zone", "elsewhere")),
 		"scale":             always(Scale(web, 5)),
 		"scale to zero":     always(Scale(web, 0)),

@@ -25,7 +25,7 @@ const lateWrite = 2 * time.Second
 
 // Undo undoes every change, the newest first, and returns when each entry is finished or cannot be finished by this call. It may be called
 // again, and by several processes at the same time. An undo that fails does not stop the others; those that may succeed later are tried
-// again for UndoLimit. An older change of a field waits for the newer ones of the same field. After an error, Unfinished names what is left.
+// again for UndoLimit. After an error, Unfinished names what is left.
 func (j *Journal) Undo(ctx context.Context) error {
 	return j.undoThose(ctx, func(Entry) bool { return true })
 }
@@ -48,8 +48,7 @@ func (j *Journal) undoThose(ctx context.Context, chosen func(Entry) bool) error 
 				failed[e.Seq] = j.undo(ctx, e)
 				next[e.Seq] = next[e.Seq].after(failed[e.Seq])
 			}
-			// What will never succeed here is not tried again. An older change follows its newer one within the same round.
-			if err := failed[e.Seq]; err != nil && !stays(err) && !errors.Is(err, errNewer) {
+			if err := failed[e.Seq]; err != nil && !stays(err) { // what will never succeed here is not tried again
 				retry++
 			}
 		}
@@ -81,7 +80,7 @@ func (b backOff) after(err error) backOff {
 	switch {
 	case stays(err):
 		return backOff{at: time.Now().Add(2 * UndoLimit)}
-	case err == nil, errors.Is(err, errLate), errors.Is(err, errNewer):
+	case err == nil, errors.Is(err, errLate):
 		return backOff{}
 	}
 	pause := min(max(2*b.pause, poll.Interval), longestPause)
@@ -108,7 +107,6 @@ func stays(err error) bool {
 
 // The errors of an undo that is on its way.
 var (
-	errNewer = errors.New("it waits for the undo of a newer change of the same field")
 	errLate  = errors.New("it is not known yet whether the change was made")
 	errAgain = errors.New("the field was put back, and does not hold what it held before")
 )
@@ -117,8 +115,6 @@ var (
 func (j *Journal) undo(ctx context.Context, e Entry) error {
 	var err error
 	switch {
-	case j.hasNewer(e):
-		return errNewer
 	case e.NoUndo != "": // it may have been made, and there is nothing to undo in either case
 		j.finish(ctx, e.Seq, Left, cmp.Or(e.Why, "it is not known whether it was made, for the run ended meanwhile; "+e.NoUndo))
 		return nil
@@ -131,14 +127,6 @@ func (j *Journal) undo(ctx context.Context, e Entry) error {
 		j.try(ctx, e.Seq, func(e *Entry) { e.Why = err.Error() })
 	}
 	return err
-}
-
-// hasNewer reports whether a newer change of the same field is not undone yet.
-func (j *Journal) hasNewer(e Entry) bool {
-	return slices.ContainsFunc(j.Unfinished(), func(other Entry) bool {
-		same := other.Action == Set && other.NoUndo == "" && other.Object == e.Object && other.Field == e.Field
-		return e.Action == Set && other.Seq > e.Seq && same
-	})
 }
 
 // try writes down a change of an entry as far as it can be written: that it cannot is no reason not to undo.
@@ -187,9 +175,7 @@ func (j *Journal) decide(e Entry, read *unstructured.Unstructured, lost error) (
 	}
 	d.now = now
 	by := field.Owners(read, field.Tokens(e.Field))
-	mine := slices.ContainsFunc(by, func(o field.Owner) bool {
-		return o.Manager == managerOf(j.o.Run) || o.Manager == undoer && j.putBack(e) && !o.At.Before(j.stored) // and not by the heal of an earlier journal
-	})
+	mine := slices.ContainsFunc(by, func(o field.Owner) bool { return o.Manager == managerOf(j.o.Run) })
 	switch {
 	case field.Equal(now, before):
 		d.State = SeenUndone
@@ -206,13 +192,6 @@ func (j *Journal) decide(e Entry, read *unstructured.Unstructured, lost error) (
 		d.State, d.Why = Left, fmt.Sprintf("%s holds what this run was to set, and %s does not say who has set it", e.Field, e.Object)
 	}
 	return d, nil
-}
-
-// putBack reports whether the undo of a newer change of the same field has put this entry's value back.
-func (j *Journal) putBack(e Entry) bool {
-	return slices.ContainsFunc(j.Entries(), func(newer Entry) bool {
-		return newer.Seq > e.Seq && newer.Object == e.Object && newer.Field == e.Field && newer.State == SeenUndone && string(newer.Before) == string(e.Ours)
-	})
 }
 
 func changer(by []field.Owner) string {

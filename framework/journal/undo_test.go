@@ -112,6 +112,45 @@ func TestWhatDoesNotSayWhoHasSetItIsNotChanged(t *testing.T) {
 	})
 }
 
+// A field has one change at a time: of two, the undo of the newer one would leave a value of which the object does not say that this run has set it. Once it is
+// undone, the field may be changed again.
+func TestAFieldIsNotChangedTwice(t *testing.T) {
+	web := Workload("deployments", "shop", "web")
+	for name, test := range map[string]struct{ first, second, other Change }{
+		"a label":                       {Label("wa1", "example.com/x", "1"), Label("wa1", "example.com/x", "2"), Label("wb1", "example.com/x", "2")},
+		"replicas":                      {Scale(web, 5), Scale(web, 7), Cordon("wa1")},
+		"replicas, the workload itself": {Scale(web, 5), Scale(web, 0), Restart(web, time.Now())},
+		"a restart":                     {Restart(web, time.Now()), Restart(web, time.Now().Add(time.Minute)), Scale(web, 1)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				j := New(w.options("run-1", nil))
+				if _, err := j.Do(t.Context(), test.first); err != nil {
+					t.Fatal(err)
+				}
+				if _, err := j.Do(t.Context(), test.second); err == nil || !strings.Contains(err.Error(), "already: that must be undone first") {
+					t.Errorf("the second: %v", err)
+				}
+				if _, err := j.Do(t.Context(), test.other); err != nil {
+					t.Errorf("another field: %v", err)
+				}
+				if err := j.Undo(t.Context()); err != nil {
+					t.Error(err)
+				}
+				check(t, "after the undo", w.differences())
+				if _, err := j.Do(t.Context(), test.second); err != nil {
+					t.Errorf("after the undo of the first: %v", err)
+				}
+				if err := errors.Join(j.Undo(t.Context()), j.Clear(t.Context())); err != nil {
+					t.Error(err)
+				}
+				check(t, "in the end", w.differences())
+			})
+		})
+	}
+}
+
 // A StatefulSet is scaled, and its controller makes a claim and deletes another one: both are differences, and the one that is gone is explained by nothing.
 func TestClaimsOfAStatefulSetAreComparedAsWell(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
