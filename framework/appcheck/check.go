@@ -107,12 +107,25 @@ func Check(a app.App, plan Plan) Findings {
 }
 
 func (c *checker) stops(m app.Manifest, path []any, next, cause string, args ...any) {
-	c.found = append(c.found, Finding{m, path, fmt.Sprintf(cause, args...), next, true})
+	c.found = append(c.found, Finding{m, path, said(cause, args), next, true})
 }
 
 func (c *checker) notes(m app.Manifest, path []any, next, cause string, args ...any) {
-	c.found = append(c.found, Finding{m, path, fmt.Sprintf(cause, args...), next, false})
+	c.found = append(c.found, Finding{m, path, said(cause, args), next, false})
 }
+
+// said is a cause, without what stands in the place of a name and is none.
+func said(cause string, args []any) string {
+	for i, arg := range args {
+		if name, is := arg.(string); is && !app.IsName(name) {
+			args[i] = "..."
+		}
+	}
+	return fmt.Sprintf(cause, args...)
+}
+
+// ours is a text that is not from a manifest.
+type ours string
 
 // object is the application's object of a kind, in a namespace unless it has none.
 func (c *checker) object(kind, namespace, name string) (app.Manifest, bool) {

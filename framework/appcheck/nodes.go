@@ -41,8 +41,8 @@ func (c *checker) placement(p pods) {
 	}
 	nodes := c.eligible(p)
 	if len(nodes) == 0 {
-		path, what := p.rules()
-		c.stops(p.Manifest, path, "leave it out of the manifests of the test, or ask for a label that they have: "+c.labels(), "no node of the cluster has %s", what)
+		path, what, labels := p.rules()
+		c.stops(p.Manifest, path, "leave it out of the manifests of the test, or ask for a label that they have: "+c.labels(), "no node of the cluster has %s%s", what, labels)
 		return
 	}
 	for i, s := range p.spec.TopologySpreadConstraints {
@@ -56,12 +56,12 @@ func (c *checker) placement(p pods) {
 // clustersKeys are the topology keys that the workers of a test have.
 const clustersKeys = corev1.LabelTopologyZone + " or " + corev1.LabelHostname
 
-// rules is the first rule about nodes, and what it asks for.
-func (p pods) rules() (path []any, what string) {
+// rules is the first rule about nodes, and what it asks for, with labels.
+func (p pods) rules() (path []any, what ours, asked string) {
 	if len(p.spec.NodeSelector) > 0 {
-		return below(p.path, "nodeSelector"), "the labels " + labels.FormatLabels(p.spec.NodeSelector)
+		return below(p.path, "nodeSelector"), "the labels ", labels.FormatLabels(p.spec.NodeSelector)
 	}
-	return below(p.path, "affinity", "nodeAffinity"), "what it requires"
+	return below(p.path, "affinity", "nodeAffinity"), "what it requires", ""
 }
 
 // labels are those of the planned workers.
@@ -205,9 +205,9 @@ func multiplied(q resource.Quantity, count int64) resource.Quantity {
 }
 
 // in is a quantity as people read it.
-func in(q resource.Quantity) string {
+func in(q resource.Quantity) ours {
 	if gib := float64(q.Value()) / (1 << 30); gib >= 1 {
-		return fmt.Sprintf("%.1f Gi", gib)
+		return ours(fmt.Sprintf("%.1f Gi", gib))
 	}
-	return cmp.Or(q.String(), "0")
+	return ours(cmp.Or(q.String(), "0"))
 }

@@ -5,6 +5,7 @@ import (
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/api/validation/path"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
@@ -19,7 +20,7 @@ func (c *checker) name(m app.Manifest) {
 	rule := validation.NameIsDNSSubdomain
 	switch {
 	case kind.Group == rbacv1.GroupName:
-		rule = segment
+		rule = path.ValidatePathSegmentName
 	case kind.String() == "Service":
 		rule = validation.NameIsDNSLabel
 	case c.app.Serves(kind.Group): // it has rules of its own
@@ -27,22 +28,14 @@ func (c *checker) name(m app.Manifest) {
 	}
 	if wrong := rule(m.Object.GetName(), false); len(wrong) > 0 {
 		cause, _, _ := strings.Cut(wrong[0], " (e.g.") // which is followed by a regular expression
-		c.stops(m, []any{"metadata", "name"}, "rename it in the manifests of the test", "Kubernetes takes no such name: %s", cause)
+		c.stops(m, []any{"metadata", "name"}, "rename it in the manifests of the test", "Kubernetes takes no such name: %s", ours(cause))
 	}
-}
-
-// segment is the rule for what may have any name that can be a part of a URL's path.
-func segment(name string, _ bool) []string {
-	if strings.ContainsAny(name, "/%") {
-		return []string{"it must not contain / or %"}
-	}
-	return nil
 }
 
 // images finds a container that has none.
 func (c *checker) images(p pods) {
 	for _, one := range p.containers() {
-		if one.Image == "" {
+		if one.Image == "" || !app.IsName(one.Image) {
 			c.stops(p.Manifest, one.path, "name the image that it runs", "container %q has no image", one.Name)
 		}
 	}
@@ -64,7 +57,7 @@ func (c *checker) selector(p pods) {
 	selector, err := metav1.LabelSelectorAsSelector(&asked)
 	switch at := []any{"spec", "selector"}; {
 	case err != nil:
-		c.stops(p.Manifest, at, next, "%v", err)
+		c.stops(p.Manifest, at, next, "an operator in it is not known, or has other values than it needs")
 	case selector.Empty():
 		c.stops(p.Manifest, []any{"spec"}, next, "it has no selector")
 	case !selector.Matches(labels.Set(p.labels)):

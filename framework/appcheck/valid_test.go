@@ -2,12 +2,14 @@ package appcheck_test
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/holdfast-ha/holdfast/framework/appcheck"
+	"github.com/holdfast-ha/holdfast/workloads/app"
 )
 
 // What the API server refuses for its name or its selector is found before there is a cluster, and what it takes is not.
@@ -21,15 +23,15 @@ func TestWhatTheAPIServerWouldRefuse(t *testing.T) {
 		stops []string
 	}{
 		"capitals":              {object("v1", "ConfigMap", "Shop_1", ""), []string{"ConfigMap Shop_1: metadata.name: Kubernetes takes no such name: a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character" + nameNext}},
-		"300 letters":           {object("v1", "ConfigMap", strings.Repeat("x", 300), ""), []string{"ConfigMap " + strings.Repeat("x", 300) + ": metadata.name: Kubernetes takes no such name: must be no more than 253 characters" + nameNext}},
 		"a dot in a Service":    {object("v1", "Service", "shop.v1", ""), []string{"Service shop.v1: metadata.name: Kubernetes takes no such name: must not contain dots" + nameNext}},
 		"a dot elsewhere":       {object("v1", "ConfigMap", "shop.v1", ""), nil},
 		"a Role of a system":    {object("rbac.authorization.k8s.io/v1", "Role", "system:Shop_1", ""), nil},
-		"a Role with a slash":   {object("rbac.authorization.k8s.io/v1", "Role", "a/b", ""), []string{"Role a/b: metadata.name: Kubernetes takes no such name: it must not contain / or %" + nameNext}},
+		"a Role with a slash":   {object("rbac.authorization.k8s.io/v1", "Role", "a/b", ""), []string{"Role a/b: metadata.name: Kubernetes takes no such name: may not contain '/'" + nameNext}},
+		"a Role of a folder":    {object("rbac.authorization.k8s.io/v1", "Role", "'..'", ""), []string{"Role ..: metadata.name: Kubernetes takes no such name: may not be '..'" + nameNext}},
 		"another selector":      {workload("StatefulSet", "selector: {matchLabels: {app: other}}, "), []string{`StatefulSet db: spec.selector: it does not select the pods of its template, which have the labels "app=db"` + selectorNext}},
 		"no selector":           {workload("DaemonSet", ""), []string{"DaemonSet db: spec: it has no selector" + selectorNext}},
 		"a selector of nothing": {workload("Deployment", "selector: {}, "), []string{"Deployment db: spec: it has no selector" + selectorNext}},
-		"no such operator":      {workload("Deployment", "selector: {matchExpressions: [{key: app, operator: Is, values: [db]}]}, "), []string{`Deployment db: spec.selector: "Is" is not a valid label selector operator` + selectorNext}},
+		"no such operator":      {workload("Deployment", "selector: {matchExpressions: [{key: app, operator: Is, values: [db]}]}, "), []string{"Deployment db: spec.selector: an operator in it is not known, or has other values than it needs" + selectorNext}},
 		"by an expression":      {workload("Deployment", "selector: {matchExpressions: [{key: app, operator: In, values: [db, x]}]}, "), nil},
 		"no image":              {object("batch/v1", "Job", "db", "spec: {template: {spec: {initContainers: [{name: i, image: ''}], containers: [{name: c}]}}}"), []string{`Job db: spec.template.spec.initContainers[0]: container "i" has no image: name the image that it runs`, `Job db: spec.template.spec.containers[0]: container "c" has no image: name the image that it runs`}},
 		"a Job, which has none": {object("batch/v1", "Job", "db", "spec: {template: {spec: {containers: [{name: c, image: i}]}}}"), nil},
@@ -43,6 +45,40 @@ func TestWhatTheAPIServerWouldRefuse(t *testing.T) {
 				t.Errorf("what stops the application (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// However a file is broken, no message shows what is in it: not of those that read it, that make the application of it, and that check it.
+func TestNoMessageShowsWhatIsInAFile(t *testing.T) {
+	const secret = "hunter2"
+	whole := object("v1", "Secret", "db", "stringData:\n  p: "+secret+"\n  q: \""+secret+"\"\n  r: '"+secret+"'\ntype: Opaque") +
+		web(`nodeSelector: {disk: "ssd"}`+"\n      "+strings.Replace(container(fromDB), "image", "args: [--password="+secret+"], image", 1)) +
+		object("apps/v1", "StatefulSet", "s", "spec:\n  selector: {matchLabels: {app: 's'}}\n  template:\n    metadata: {labels: {app: \"s\"}}\n    spec:\n      serviceAccountName: \"s\"\n      containers: [{name: \"c\", image: 'i', env: [{name: P, value: "+secret+"}]}]\n")
+	random, signs := rand.New(rand.NewPCG(1, 2)), "{}[]:,&*!|>'\"%@?-# \n\t\x00"
+	after := map[string]int{}
+	for range 1500 {
+		text := []byte(whole)
+		for range 1 + random.IntN(3) {
+			at := random.IntN(len(text))
+			if !strings.ContainsRune(secret, rune(text[at])) { // or else it would be another word
+				text[at] = signs[random.IntN(len(signs))]
+			}
+		}
+		manifests, err := app.Decode(strings.NewReader(string(text)), "db.yaml")
+		said, step := fmt.Sprint(err), "reading"
+		if err == nil {
+			a, err := app.New(manifests, "shop")
+			said, step = fmt.Sprint(err, a.Notes, a.Images()), "making"
+			if err == nil {
+				said, step = said+fmt.Sprint(appcheck.Check(a, plan(t))), "checking"
+			}
+		}
+		if after[step]++; strings.Contains(said, secret) {
+			t.Fatalf("%s: %s\n%s", step, said, text)
+		}
+	}
+	if after["reading"] < 300 || after["making"] < 50 || after["checking"] < 200 {
+		t.Errorf("how far 1,500 got: %v", after)
 	}
 }
 

@@ -328,7 +328,7 @@ func (a App) Behind(service string) (list []Workload) {
 func (a App) Images() (names []string) {
 	for _, m := range a.All() {
 		for _, c := range containersOf(m.Object) {
-			if image, _ := c["image"].(string); image != "" {
+			if image, _ := c["image"].(string); image != "" && IsName(image) {
 				names = append(names, image)
 			}
 		}

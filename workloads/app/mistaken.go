@@ -13,8 +13,11 @@ func (m Manifest) ofHoldfast() bool {
 	return strings.HasPrefix(m.Object.GetAPIVersion(), "holdfast.dev/") && m.Object.GetKind() == "App"
 }
 
-// aWord is the form of a kind. Of another one, nothing is shown: a quotation mark that is missing makes a long text of it.
-var aWord = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]{0,62}$`)
+var aName = regexp.MustCompile(`^\S{0,253}$`)
+
+// IsName reports whether a text may be the name of something, and may be shown. A quotation mark that is missing makes a text of what follows, which
+// may be a password.
+func IsName(text string) bool { return aName.MatchString(text) }
 
 // mistaken says what an object is that Kubernetes does not take, and what to use instead; empty: nothing is known against it. It says nothing of the
 // values of its fields.
@@ -22,9 +25,12 @@ func (m Manifest) mistaken() string {
 	name, folder := filepath.Base(m.Source), filepath.Dir(m.Source)
 	has := func(field string) bool { return m.Object.Object[field] != nil }
 	kind, version := m.Object.GetKind(), m.Object.GetAPIVersion()
+	for _, text := range []string{kind, version, m.Object.GetName(), m.Object.GetGenerateName(), m.Object.GetNamespace()} {
+		if !IsName(text) {
+			return "its kind, apiVersion, name or namespace is no name: look for a quotation mark that is missing"
+		}
+	}
 	switch {
-	case kind != "" && !aWord.MatchString(kind):
-		return "its kind is no word, such as Deployment"
 	case m.ofHoldfast():
 		return fmt.Sprintf("it says what holdfast tests: run 'holdfast test %s' without -f", m.Source)
 	case slices.Contains(kustomizations, name), strings.HasPrefix(version, "kustomize.config.k8s.io/"):

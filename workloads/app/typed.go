@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
+	"strconv"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -26,8 +28,17 @@ func (m Manifest) typed(into any) error {
 	} else if err != nil {
 		return err
 	}
-	return runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(m.Object.Object, into, true)
+	err = runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(m.Object.Object, into, true)
+	for _, found := range empty.FindAllSubmatch(text, -1) {
+		if name, unquoted := strconv.Unquote(string(found[1])); err != nil && unquoted == nil {
+			err = errors.New(strings.ReplaceAll(err.Error(), name+`"`, `..."`))
+		}
+	}
+	return err
 }
+
+// empty is a field without a value. Its name may be a part of the value before it, such as a password with a comma.
+var empty = regexp.MustCompile(`("(?:[^"\\]|\\.)+"):null`)
 
 func keys(field string) (path []any) {
 	for key := range strings.SplitSeq(field, ".") {
