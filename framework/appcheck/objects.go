@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/version"
 	"k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/holdfast-ha/holdfast/workloads"
@@ -33,12 +34,28 @@ func (c *checker) kind(m app.Manifest) {
 	}
 	switch {
 	case scheme.Scheme.IsGroupRegistered(kind.Group):
+		if newest, is := versionOf(kind.GroupKind()); is {
+			c.stops(m, []any{"apiVersion"}, "use "+newest, "Kubernetes knows no %s of %s", kind.Kind, kind.GroupVersion())
+			return
+		}
 		c.stops(m, []any{"kind"}, "correct apiVersion and kind", "there is no kind %s in %s", kind.Kind, kind.GroupVersion())
 	case c.plan.Existing, c.app.MayHave(kind.GroupKind()):
 	default:
 		c.stops(m, []any{"kind"}, "name the folder with its definition, and with the controller that makes something of it, with --before, "+
 			"or, if nothing needs it to serve, leave it out with --without "+kind.Kind, "no CustomResourceDefinition of the manifests defines %s", kind.GroupKind())
 	}
+}
+
+// versionOf is the newest version of a kind's group that has the kind, and is not to be removed.
+func versionOf(kind schema.GroupKind) (newest string, is bool) {
+	var best string
+	for _, v := range scheme.Scheme.PrioritizedVersionsForGroup(kind.Group) {
+		_, removed, _ := Lifetime(v.WithKind(kind.Kind))
+		if removed == "" && scheme.Scheme.Recognizes(v.WithKind(kind.Kind)) && (!is || version.CompareKubeAwareVersionStrings(v.Version, best) > 0) {
+			newest, best, is = v.String(), v.Version, true
+		}
+	}
+	return newest, is
 }
 
 // Lifetime is the version of Kubernetes in which a kind was introduced, and that in which it was removed, with what to use in its place; empty: it is

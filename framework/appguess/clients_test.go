@@ -16,10 +16,14 @@ func TestClients(t *testing.T) {
 	route := func(spec string) string {
 		return "apiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute\nmetadata: {name: shop}\nspec: {hostnames: [shop.example.com], parentRefs: [{name: g}], rules: [{" + spec + "backendRefs: [{name: web, port: 80}]}]}\n---\n"
 	}
+	definition := func(kind string) string {
+		return "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: " + strings.ToLower(kind) + "}\nspec: {group: gateway.networking.k8s.io, names: {kind: " + kind + "}}\n---\n"
+	}
 	controller := func(class string) string {
 		group := map[string]string{"IngressClass": "networking.k8s.io/v1", "GatewayClass": "gateway.networking.k8s.io/v1"}[class]
 		return "apiVersion: " + group + "\nkind: " + class + "\nmetadata: {name: c}\nspec: {controller: example.com/c, controllerName: example.com/c}\n---\n" + workload("door", "{name: c, image: controller}") +
-			"apiVersion: v1\nkind: Service\nmetadata: {name: door}\nspec: {type: LoadBalancer, selector: {app: door}, ports: [{name: http, port: 80, targetPort: 8000}]}\n---\n"
+			"apiVersion: v1\nkind: Service\nmetadata: {name: door}\nspec: {type: LoadBalancer, selector: {app: door}, ports: [{name: http, port: 80, targetPort: 8000}]}\n---\n" +
+			definition("GatewayClass") + definition("HTTPRoute")
 	}
 	const toAPI, atService = "Ingress shop leads clients here. Nothing says whether this path answers with status 200.", "url: http://web:80/"
 	for name, g := range map[string]guess{

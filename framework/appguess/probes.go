@@ -137,12 +137,14 @@ func (d door) rank() int {
 		return 1
 	case len(d.asked) > 0 && !d.metrics():
 		return 2
-	case ready && d.port.Name != statusPort && d.name != statusPort:
+	case !d.metrics() && d.isKnown():
 		return 3
-	case !d.metrics():
+	case ready && d.port.Name != statusPort && d.name != statusPort:
 		return 4
+	case !d.metrics():
+		return 5
 	}
-	return 5
+	return 6
 }
 
 func isTCP(p corev1.Protocol) bool { return p == "" || p == corev1.ProtocolTCP }

@@ -28,6 +28,16 @@ func fixed(why string, lines ...string) func(door) (string, []string) {
 	return func(door) (string, []string) { return why, lines }
 }
 
+// unless asks each server of a kind in the same way, but one whose manifests have a text that makes another of it.
+func unless(pattern, why string, lines ...string) func(door) (string, []string) {
+	return func(d door) (string, []string) {
+		if d.has(pattern) {
+			return "", nil
+		}
+		return why, lines
+	}
+}
+
 // servers are the known ones. Those that start a process, or write a line of a log, for each connection are asked at a low rate.
 var servers = []server{
 	{"redis|valkey|keydb|dragonfly", 6379, true, redis},
@@ -42,18 +52,24 @@ var servers = []server{
 	{"nats", 4222, true, fixed("NATS greets each connection.", `expect: {contains: "INFO "}`)},
 	{"zookeeper", 2181, true, fixed("ZooKeeper says its version while it is part of a quorum, and closes the connection.", "body: srvr", "expect: {contains: Zookeeper version}", once)},
 	{"cassandra|scylla|cql", 9042, true, fixed("Cassandra says what it supports (OPTIONS), before any login.", `body: "\x04\0\0\0\x05\0\0\0\0"`, "expect: {contains: CQL_VERSION}")},
-	{"etcd", 2379, false, func(d door) (string, []string) {
-		if d.has("https://") {
-			return "", nil
-		}
-		return "etcd says whether it is healthy.", []string{"/health"}
-	}},
+	{"etcd", 2379, false, unless("https://", "etcd says whether it is healthy.", "/health")},
 	{"minio", 9000, false, fixed("MinIO says whether it is alive.", "/minio/health/live")},
+	{"mqtt|mosquitto|emqx|vernemq|hivemq", 1883, true, fixed("MQTT says at once whether a client may connect (CONNACK). That it wants a password shows as much.",
+		`body: "\x10\x0c\0\x04MQTT\x04\x02\0<\0\0"`, `expect: {contains: " \x02\0"}`, once, "rate: 20")},
+	{"grafana", 3000, false, unless("SERVE_FROM_SUB_PATH", "Grafana says whether it is healthy.", "/api/health")},
+	{"prometheus", 9090, false, unless(`web\.(route-prefix|external-url|config)`, "Prometheus says whether it is ready.", "/-/ready")},
+	{"ollama", 11434, false, fixed("Ollama says that it runs.", "/")},
 	{"smtp", 25, true, fixed("Servers of SMTP greet each connection.", `expect: {contains: "220"}`)},
 }
 
 // passesOn are programs in front of servers, or beside them: what is known of a server is not known of them.
 var passesOn = regexp.MustCompile(`proxy|envoy|bouncer|pgpool|router|exporter|maxscale|sentinel`)
+
+// isKnown reports whether the port is one of a known server.
+func (d door) isKnown() bool {
+	_, is := d.known()
+	return is
+}
 
 // known is the probe of a known server that is asked without TLS.
 func (d door) known() (p probe, is bool) {
@@ -99,12 +115,15 @@ func redis(d door) (why string, lines []string) {
 // Source: https://www.postgresql.org/docs/current/protocol-message-formats.html
 func postgres(d door) (why string, lines []string) {
 	expect := "SCRAM-SHA-256"
+	if hashes.MatchString(d.about) {
+		expect = `"R\0\0\0\x0c\0\0\0\x05"` // AuthenticationMD5Password
+	}
 	switch {
-	case d.has("pg_hba|POSTGRES_INITDB_ARGS|^ALLOW_EMPTY_PASSWORD"):
+	case d.has("pg_hba|POSTGRES_INITDB_ARGS|password_encryption|^ALLOW_EMPTY_PASSWORD"):
 		return "", nil
 	case d.has("^POSTGRES_HOST_AUTH_METHOD=trust") && !d.has("^POSTGRES_USER="):
 		expect = "server_version"
-	case d.has("^POSTGRES_HOST_AUTH_METHOD=") || !d.has("^POSTGRES(QL)?_PASSWORD") || !challenges.MatchString(d.about):
+	case d.has("^POSTGRES_HOST_AUTH_METHOD=") || !d.has("^POSTGRES(QL)?_PASSWORD") || !challenges.MatchString(d.about) && !hashes.MatchString(d.about):
 		return "", nil
 	}
 	return "PostgreSQL answers the first message of a client, which says who it is. It starts a process for each connection.", []string{
@@ -112,8 +131,11 @@ func postgres(d door) (why string, lines []string) {
 	}
 }
 
-// challenges are the images of PostgreSQL that want passwords by SCRAM; a tag without a number is a recent one.
-var challenges = regexp.MustCompile(`postgres(ql)?(@|$|:[^\d/]|:v?(1[4-9]|[2-9]\d))`)
+// challenges are the images of PostgreSQL that want passwords by SCRAM; a tag without a number is a recent one. Those before, hashes, want them by MD5.
+var (
+	challenges = regexp.MustCompile(`postgres(ql)?(@|$|:[^\d/]|:v?(1[4-9]|[2-9]\d))`)
+	hashes     = regexp.MustCompile(`postgres(ql)?:v?(9\.|1[0-3]($|\D))`)
+)
 
 // has reports whether a text is in the commands of the pods, in their environment as NAME=VALUE, or in the ConfigMaps and Secrets of the manifests
 // that they read.

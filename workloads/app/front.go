@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -109,10 +110,10 @@ type Way struct {
 
 // Ways are those to the Services in the application's namespace, for hosts and paths that a rule names.
 func (a App) Ways() (all []Way) {
-	for _, m := range a.Manifests {
+	for _, m := range slices.Concat(a.Manifests, a.taken) {
 		for _, r := range rulesOf(m) {
 			for i, service := range r.backends {
-				if m.Object.GetNamespace() == a.Namespace && !r.fallback {
+				if cmp.Or(m.Object.GetNamespace(), a.Namespace) == a.Namespace && !r.fallback {
 					all = append(all, Way{r.kind, r.name, append(r.hosts, "")[0], r.path, r.rewrites, r.tls, service, r.ports[i]})
 				}
 			}

@@ -50,6 +50,11 @@ spec:
       backendRefs: [{name: cart, port: 80}]
     - matches: [{path: {type: PathPrefix, value: /old}}]
       filters: [{type: RequestRedirect}]
+---
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: httproutes.gateway.networking.k8s.io}
+spec: {group: gateway.networking.k8s.io, scope: Namespaced, names: {kind: HTTPRoute}}
 `
 
 func appOf(t *testing.T, texts ...string) app.App {

@@ -26,6 +26,16 @@ var unserving = map[string][]string{
 	"projectcalico.org":     {"NetworkPolicy", "GlobalNetworkPolicy"},
 	"crd.projectcalico.org": {"NetworkPolicy", "GlobalNetworkPolicy"},
 	"networking.istio.io":   nil, "security.istio.io": nil, "telemetry.istio.io": nil,
+	// Fronts and what is told to them: without their controller they lead no request to a Service. Autoscalers: without theirs they scale nothing.
+	"gateway.networking.k8s.io": nil,
+	"traefik.io":                nil, "traefik.containo.us": nil,
+	"projectcontour.io":  {"HTTPProxy", "TLSCertificateDelegation"},
+	"route.openshift.io": {"Route"},
+	"cloud.google.com":   {"BackendConfig"},
+	"networking.gke.io":  {"FrontendConfig", "ManagedCertificate", "HealthCheckPolicy", "GCPBackendPolicy", "GCPGatewayPolicy"},
+	"elbv2.k8s.aws":      {"TargetGroupBinding", "IngressClassParams"},
+	"externaldns.k8s.io": {"DNSEndpoint"},
+	"keda.sh":            {"ScaledObject", "TriggerAuthentication", "ClusterTriggerAuthentication"},
 }
 
 // leaveOut takes out the objects of kinds that the user names, and those that nothing serves by, if nothing defines their kind. The notes name them.
