@@ -92,6 +92,7 @@ func TestPortsOfClients(t *testing.T) {
 	for name, g := range map[string]guess{
 		"metrics first":      {web + service("web", "{name: http-metrics, port: 9090}, {name: http, port: 80, targetPort: api}"), []string{"url: http://web:80/\n"}, []string{"9090"}},
 		"a name of the pods": {web + service("web", "{name: first, port: 1, targetPort: http-metrics}, {name: http, port: 80, targetPort: api}"), []string{"url: http://web:80/\n"}, nil},
+		"other words":        {workload("web", "{name: c, image: i}") + service("web", "{name: profile, port: 8080}") + more("scan", "ports: [{name: biometric, port: 8080}]") + more("bugs", "ports: [{name: debugger, port: 8080}]"), []string{"url: http://web:8080/\n", "url: http://scan:8080/\n", "url: http://bugs:8080/\n"}, []string{"is not asked"}},
 		"profiles":           {web + service("web", "{name: http-profiling, port: 6060}, {name: http, port: 80, targetPort: api}"), []string{"url: http://web:80/\n"}, nil},
 		"what the kubelet asks goes before what nothing is known of": {
 			workload("web", "{name: c, image: i, "+ports+", readinessProbe: {httpGet: {path: /ready, port: http-metrics}}}") + service("web", "{name: http-metrics, port: 3100, targetPort: http-metrics}, {name: grpc, port: 9095}"),
@@ -161,8 +162,19 @@ func TestHeaders(t *testing.T) {
 		return workload("web", "{name: c, image: i, readinessProbe: {httpGet: {path: /ready, port: 8080, httpHeaders: ["+headers+"]}}}") + service("web", "{port: 8080}")
 	}
 	for name, g := range map[string]guess{
-		"a cookie":         {ready(`{name: cookie, value: "session=a: b"}, {name: X-Number, value: "1"}`), []string{"url: http://web:8080/ready\n", `headers: {Cookie: 'session=a: b', X-Number: "1"}`}, nil},
-		"a host":           {ready("{name: host, value: shop.example.com}"), []string{"tcp: web:8080\n", "asks for /ready with the header Host: shop.example.com, which the probe of a Service cannot send"}, []string{"headers:", "    url:"}},
+		"a cookie": {ready(`{name: cookie, value: "session=a: b"}, {name: X-Number, value: "1"}`), []string{"url: http://web:8080/ready\n", `headers: {Cookie: 'session=a: b', X-Number: "1"}`}, nil},
+		"a host":   {ready("{name: host, value: shop.example.com}"), []string{"tcp: web:8080\n", "asks for /ready with the header Host: shop.example.com, which the probe of a Service cannot send"}, []string{"headers:", "    url:"}},
+		"a token in the path": {
+			workload("web", `{name: c, image: i, readinessProbe: {httpGet: {path: "/-/readiness?token=hunter2", port: 8080}}}`) + service("web", "{port: 8080}"),
+			[]string{"asks for a path that is not written down here: its URL has a value whose name says that it is secret", "tcp: web:8080\n"}, []string{"hunter2", "    url:"},
+		},
+		"a user in the path": {
+			workload("web", `{name: c, image: i, livenessProbe: {httpGet: {path: "/live?x=1&apiKey=hunter2", port: 8080, scheme: HTTPS, httpHeaders: [{name: Host, value: a.example.com}]}}}`) + service("web", "{port: 8080}"),
+			[]string{"tcp: web:8080\n"}, []string{"hunter2"},
+		},
+		"a token":          {ready("{name: authorization, value: Bearer hunter2}"), []string{"with the header Authorization, whose value is not written down here: have it in a Secret, and use url: http://web:8080/ready with this header fromSecret.", "tcp: web:8080\n"}, []string{"hunter2", "    url:"}},
+		"a key":            {ready("{name: X-Number, value: '1'}, {name: X-Api-Key, value: hunter2}"), []string{"tcp: web:8080\n"}, []string{"hunter2"}},
+		"a secret cookie":  {ready("{name: Cookie, value: auth_token=hunter2}"), []string{"tcp: web:8080\n"}, []string{"hunter2"}},
 		"the client's own": {ready("{name: Connection, value: close}"), []string{"url: http://web:8080/ready\n"}, []string{"headers:"}},
 	} {
 		t.Run(name, g.check)

@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/holdfast-ha/holdfast/framework/apptest"
+	"github.com/holdfast-ha/holdfast/framework/audit"
 	"github.com/holdfast-ha/holdfast/workloads/app"
 )
 
@@ -109,15 +110,12 @@ func (g *guesser) askedElsewhere(s app.Service) bool {
 	})
 }
 
-// aside are names of ports that are not for an application's clients.
-var aside = regexp.MustCompile(`metric|(^|-)prom(etheus)?(-|$)|profil|debug|telemetry|monitoring|^status-port$`)
-
 // statusPort is where the agent beside a proxy of Istio answers, also while the proxy does not.
 const statusPort = "status-port"
 
 // metrics reports whether the port is not for the application's clients.
 func (d door) metrics() bool {
-	return aside.MatchString(strings.ToLower(d.port.Name)) || aside.MatchString(strings.ToLower(d.name)) || strings.HasSuffix(d.service.Name, "-metrics")
+	return audit.ForMetrics(d.service.Name, d.port.Name, d.name)
 }
 
 var exports = regexp.MustCompile(`exporter|metrics`)

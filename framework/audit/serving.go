@@ -40,7 +40,7 @@ func (s *subject) served() (found []served, traffic bool) {
 			if !ok {
 				continue
 			}
-			c.service, c.metrics = service.Name, forMetrics(service, p, c)
+			c.service, c.metrics = service.Name, ForMetrics(service.Name, p.Name, c.port.StrVal)
 			if at := slices.IndexFunc(found, func(f served) bool { return f.Container == c.Container }); at < 0 {
 				found = append(found, c)
 			} else if found[at].metrics {
@@ -52,11 +52,11 @@ func (s *subject) served() (found []served, traffic bool) {
 }
 
 // aside are names of ports that are for metrics or debugging, and not for clients.
-var aside = regexp.MustCompile(`(?i)metric|(^|-)prom(etheus)?(-|$)|profil|debug|telemetry|monitoring`)
+var aside = regexp.MustCompile(`(?i)(^|[^a-z])(metrics?|prom|prometheus|p?prof|profiler|profiling|debug|telemetry|monitoring)([^a-z]|$)|^status-port$`)
 
-// forMetrics reports whether a port of a Service is for metrics, by its names.
-func forMetrics(s *corev1.Service, p corev1.ServicePort, c served) bool {
-	return aside.MatchString(p.Name) || aside.MatchString(c.port.StrVal) || strings.HasSuffix(s.Name, "-metrics")
+// ForMetrics reports whether a port is for metrics or debugging, by the name of its Service and by its own names, in the Service and in the pods.
+func ForMetrics(service string, names ...string) bool {
+	return strings.HasSuffix(service, "-metrics") || slices.ContainsFunc(names, aside.MatchString)
 }
 
 // forPeers reports whether a Service is one by which pods find each other before they are ready: it ignores readiness, and has no address.

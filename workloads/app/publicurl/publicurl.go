@@ -21,6 +21,9 @@ var (
 	errUnreadable  = errors.New("its URL cannot be read: want one such as http://web/")
 )
 
+// Secret reports whether the value of this name is one that lets its readers in.
+func Secret(name string) bool { return secretName.MatchString(name) }
+
 // Parse is a URL that may be shown. The error does not show another one.
 func Parse(raw string) (*url.URL, error) {
 	u, err := url.Parse(raw)
@@ -36,7 +39,7 @@ func Parse(raw string) (*url.URL, error) {
 		if plain, err := url.QueryUnescape(name); err == nil {
 			name = plain
 		}
-		if value != "" && secretName.MatchString(name) {
+		if value != "" && Secret(name) {
 			return nil, ErrSecretValue
 		}
 	}
