@@ -100,11 +100,12 @@ func (d door) known() (p probe, is bool) {
 // redis answers PING, or that a client must log in first.
 func redis(d door) (why string, lines []string) {
 	const question = `body: "PING\r\n"`
-	password := d.has(`(?m)^[^#\n]*requirepass|^(REDIS|VALKEY)_PASSWORD\w*=.|^REDISCLI_AUTH=.`) && !d.has(`^ALLOW_EMPTY_PASSWORD=(yes|true)`)
+	told := d.has(`^(REDIS|VALKEY)_PASSWORD\w*=.|^REDISCLI_AUTH=.`) && !d.has(`^ALLOW_EMPTY_PASSWORD=(yes|true)`)
+	locked := d.has(`(?m)^[^#\n]*requirepass`) || told && strings.Contains(d.about, "bitnami")
 	switch {
-	case d.has(`tls-port|_TLS_ENABLED=(yes|true)`):
+	case d.has(`tls-port|_TLS_ENABLED=(yes|true)`), told && !locked: // the variable may be for clients alone
 		return "", nil
-	case password:
+	case locked:
 		return "The server wants a password, and says so to a client without one, which shows as much as an answer to PING.", []string{question, `expect: {contains: "-NOAUTH"}`}
 	}
 	return "", []string{question, "expect: {contains: +PONG}"}

@@ -1,6 +1,9 @@
 package appguess_test
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestKnownServers(t *testing.T) {
 	of := func(name, image, port, more string) string {
@@ -65,12 +68,19 @@ func TestRedis(t *testing.T) {
 		return workload("cache", "{name: c, image: redis, volumeMounts: [{name: config, mountPath: /etc/redis}]}], volumes: [{name: config, configMap: {name: config}}") +
 			service("cache", "{name: redis, port: 6379}") + "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: config}\ndata:\n  redis.conf: |\n    " + config + "\n"
 	}
+	bitnami := func(text string) string {
+		return strings.Replace(text, "image: redis", "image: docker.io/bitnami/redis:8", 1)
+	}
+	unknown := []string{"tcp: cache:6379\n", "Nothing says what port 6379 answers."}
 	locked, open := []string{"tcp: cache:6379\n", `body: "PING\r\n"`, `contains: "-NOAUTH"`}, []string{`body: "PING\r\n"`, "contains: +PONG"}
 	for name, g := range map[string]guess{
 		"an argument":          {of(`, args: [--requirepass, $(PASSWORD)]`), locked, []string{"PONG"}},
 		"in a shell":           {of(`, command: [sh, -c, 'exec redis-server --requirepass "$(cat /secret)"']`), locked, nil},
-		"of a Secret":          {of(`, env: [{name: REDIS_PASSWORD, valueFrom: {secretKeyRef: {name: s, key: k, optional: true}}}]`), locked, nil},
-		"of a file":            {of(`, env: [{name: REDIS_PASSWORD_FILE, value: /secret}]`), locked, nil},
+		"of a Secret":          {bitnami(of(`, env: [{name: REDIS_PASSWORD, valueFrom: {secretKeyRef: {name: s, key: k, optional: true}}}]`)), locked, nil},
+		"of a file":            {bitnami(of(`, env: [{name: REDIS_PASSWORD_FILE, value: /secret}]`)), locked, nil},
+		"of clients alone":     {of(`, env: [{name: REDIS_PASSWORD, value: abc}]`), unknown, []string{"PING"}},
+		"of its own client":    {of(`, env: [{name: REDISCLI_AUTH, value: abc}]`), unknown, []string{"PING"}},
+		"a variable for it":    {of(`, args: [--requirepass, $(REDIS_PASSWORD)], env: [{name: REDIS_PASSWORD, value: abc}]`), locked, nil},
 		"its configuration":    {mounts("requirepass abc"), locked, nil},
 		"a comment in it":      {mounts("# requirepass foobared"), open, nil},
 		"none is allowed":      {of(`, env: [{name: ALLOW_EMPTY_PASSWORD, value: "yes"}]`), open, nil},
