@@ -1,8 +1,10 @@
 package audit
 
 import (
+	"path"
 	"regexp"
 	"slices"
+	"strings"
 )
 
 var singleReplica = Rule{
@@ -49,9 +51,13 @@ var (
 	besides = regexp.MustCompile(`exporter|express|commander|admin|proxy|bouncer|operator|backup|client|console|dashboard|ui\b|postgrest`)
 )
 
-// stateful reports whether a container's image is that of a database.
+// stateful reports whether a container's image is that of a database. Its registry and its owner do not say that it is something else.
 func (s *subject) stateful() bool {
-	return slices.ContainsFunc(running(s.Template.Spec), func(c container) bool { return databases.MatchString(c.Image) && !besides.MatchString(c.Image) })
+	return slices.ContainsFunc(running(s.Template.Spec), func(c container) bool {
+		image, _, _ := strings.Cut(c.Image, "@")
+		name, _, _ := strings.Cut(path.Base(image), ":")
+		return databases.MatchString(image) && !besides.MatchString(name)
+	})
 }
 
 var (

@@ -42,6 +42,8 @@ func TestSingleReplica(t *testing.T) {
 func TestPrograms(t *testing.T) {
 	for image, want := range map[string]bool{
 		"mongo-express": false, "prom/mysqld-exporter:v1": false, "pgbouncer": false, "shop/web:redis-1": true, "mcr.microsoft.com/mssql/server": true, "redis:7": true, "web": false,
+		"docker-proxy.corp/library/postgres:16": true, "client-a/redis:7": true, "admin.example/mysql": true, "backup.example:5000/x/mongo:8-ui@sha256:0": true, "console/valkey": true,
+		"docker-proxy.corp/library/redis-exporter:16@sha256:0": false, "redis/redis-ui:1": false, "corp/pgbouncer:postgres": false,
 	} {
 		s := subject{Workload: &Workload{Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Image: image}}}}}}
 		if got := s.stateful(); got != want {
