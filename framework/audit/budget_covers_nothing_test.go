@@ -50,9 +50,23 @@ func TestABudgetOfWhatCannotBeRead(t *testing.T) {
 	if r := Audit(c, Options{}); len(r.Findings) > 0 || len(r.NotChecked) != 1 || !slices.Contains(r.NotChecked[0].Rules, budgetCoversNothing.ID) {
 		t.Errorf("found %s, not checked %+v", listed(r.Findings), r.NotChecked)
 	}
-	unread := Cluster{Unread: []Unread{{Resource: Budgets, Why: "forbidden"}}}
-	if r := Audit(unread, Options{}); !r.Unsettled(&unread, budgetCoversNothing.ID, shop, kindBudget, "cart") {
-		t.Error("a budget that cannot be read is taken for one that is mended")
+	for name, test := range map[string]struct {
+		budgets []policyv1.PodDisruptionBudget
+		unread  []Unread
+		want    bool
+	}{
+		"the budget":                    {nil, []Unread{{Resource: Budgets}}, true},
+		"StatefulSets":                  {c.Budgets, []Unread{{Resource: StatefulSets}}, true},
+		"Deployments of its namespace":  {c.Budgets, []Unread{{Resource: Deployments, Namespace: shop}}, true},
+		"Deployments of another":        {c.Budgets, []Unread{{Resource: Deployments, Namespace: "bank"}}, false},
+		"StatefulSets, and it is gone":  {nil, []Unread{{Resource: StatefulSets}}, false},
+		"what the rule does not need":   {c.Budgets, []Unread{{Resource: ConfigMaps}}, false},
+		"nothing, and it covers no pod": {c.Budgets, nil, false},
+	} {
+		c := Cluster{Budgets: test.budgets, Unread: test.unread}
+		if got := Audit(c, Options{}).Unsettled(&c, budgetCoversNothing.ID, shop, kindBudget, "cart"); got != test.want {
+			t.Errorf("unread: %s: an earlier finding may still be true: %t", name, got)
+		}
 	}
 }
 

@@ -1,6 +1,10 @@
 package audit
 
-import "slices"
+import (
+	"slices"
+
+	policyv1 "k8s.io/api/policy/v1"
+)
 
 // Unsettled reports whether an earlier finding of this rule on this workload may still be true, although the report does not have it: the
 // rule could not be applied, and the workload was not seen to be gone. The report must be of this cluster.
@@ -11,16 +15,16 @@ func (r Report) Unsettled(c *Cluster, rule, namespace, kind, name string) bool {
 	return covered && (c.workload(namespace, kind, name) || c.unlisted(namespace, kind))
 }
 
-// covers reports whether a workload was not checked for this reason.
+// covers reports whether a workload was not checked for this reason. Of a budget, each kind of workloads may be what it covers.
 func (n NotChecked) covers(namespace, kind, name string) bool {
-	return (n.Namespace == "" || n.Namespace == namespace) && (n.Kind == "" || n.Kind == kind) && (n.Name == "" || n.Name == name)
+	return (n.Namespace == "" || n.Namespace == namespace) && (n.Kind == "" || n.Kind == kind || kind == kindBudget) && (n.Name == "" || n.Name == name)
 }
 
-// workload reports whether a workload was read.
+// workload reports whether a workload, or a budget, was read.
 func (c *Cluster) workload(namespace, kind, name string) bool {
 	return slices.ContainsFunc(c.Workloads, func(w Workload) bool {
 		return w.Name == name && w.Namespace == namespace && w.Kind == kind
-	})
+	}) || kind == kindBudget && slices.ContainsFunc(c.Budgets, func(b policyv1.PodDisruptionBudget) bool { return b.Name == name && b.Namespace == namespace })
 }
 
 // unlisted reports whether the workloads of a kind could not be read in a namespace.
