@@ -9,10 +9,10 @@ import (
 )
 
 var livenessAsksReadiness = Rule{
-	ID: "liveness-asks-readiness", Severity: Warning,
+	ID: "liveness-asks-readiness", Severity: Note,
 	Title: "its liveness probe asks what its readiness probe asks",
 	Why: "A server that is only busy fails both at the same time. Its container is restarted in place of being left alone until it has caught up, and its requests go to the others, " +
-		"which are then restarted as well. Always a Note. A liveness probe that waits for longer than the readiness probe is good practice.",
+		"which are then restarted as well. A liveness probe that waits for longer than the readiness probe is good practice.",
 	Doc: docProbes, needs: []Resource{Services}, check: checkLivenessAsksReadiness,
 }
 
@@ -25,7 +25,7 @@ func checkLivenessAsksReadiness(s *subject) {
 		}
 		period := cmp.Or(live.PeriodSeconds, defaultPeriod)
 		s.find(Finding{
-			Severity: Note, Caution: s.rollout(),
+			Caution: s.rollout(),
 			Evidence: fmt.Sprintf("container %s, which Service %s sends requests to, is restarted after %d s without a good answer, and is not ready after %d s without the same answer",
 				c.Name, c.service, patience(live), patience(ready)),
 			Fix: s.patchContainer(c.container, object{"livenessProbe": object{"failureThreshold": (3*patience(ready) + period - 1) / period}}),

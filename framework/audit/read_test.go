@@ -134,7 +134,7 @@ func TestWhatMayNotBeReadIsNotChecked(t *testing.T) {
 			"one-zone", "pending-on-hard-constraint", "unmeetable-anti-affinity", "no-room-to-surge", "no-spread", "unusable-domain", "soft-constraint-violated", "fixed-node-ports",
 		}},
 		{Budgets, "all namespaces", []string{"budget-blocks-drains", "no-budget", "budget-covers-nothing", "unhealthy-pods-block-drains"}},
-		{Services, "all namespaces", []string{"recreates-all-pods", "no-readiness-probe", "no-prestop", "offers-unready-pods", "liveness-asks-readiness", "fixed-node-ports"}},
+		{Services, "all namespaces", []string{"recreates-all-pods", "no-readiness-probe", "no-prestop", "offers-unready-pods", "fixed-node-ports", "liveness-asks-readiness"}},
 		{EndpointSlices, "all namespaces", []string{"fixed-node-ports"}},
 		{ConfigMaps, "all namespaces", []string{"fixed-node-ports"}},
 		{Quotas, "all namespaces", []string{"quota-stops-rollout"}},

@@ -62,8 +62,8 @@ var Rules = []Rule{
 	offersUnreadyPods,
 	shortGracePeriod,
 	noMatchLabelKeys,
-	livenessAsksReadiness,
 	fixedNodePorts,
+	livenessAsksReadiness,
 }
 
 // Documentation that rules refer to.
