@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,22 +34,24 @@ func (s *Session) disturb(ctx context.Context, rec *recording.Session, step dist
 	if err != nil {
 		return err
 	}
-	i.before = func(ctx context.Context) error { return errors.Join(s.healing(ctx, i.client), i.calm(ctx)) }
-	return s.play(ctx, i, func() (uint64, time.Duration) {
-		_, failed := rec.Requests()
-		return failed, rec.Silent()
-	})
+	return s.play(ctx, i, rec)
+}
+
+// requests are those of a recording.
+type requests interface {
+	Requests() (sent, failed uint64)
+	Silent() time.Duration
 }
 
 // play injects a step, undoes it before its time if too many requests have failed, and in any case in the end.
-func (s *Session) play(ctx context.Context, i *injection, harm func() (failed uint64, silent time.Duration)) error {
+func (s *Session) play(ctx context.Context, i *injection, load requests) error {
 	step := i.step
 	boxed, cancel := context.WithCancelCause(ctx)
 	timed, stop := context.WithTimeoutCause(boxed, step.Box.Duration, &BoxError{step.Box.Duration})
 	watched := make(chan struct{})
 	go func() {
 		defer close(watched)
-		cancel(s.trouble(timed, harm))
+		cancel(s.trouble(timed, load))
 	}()
 	err := i.inject(timed)
 	if cause := context.Cause(timed); err != nil && cause != nil && ctx.Err() == nil {
@@ -107,7 +110,7 @@ const silentLimit = 30 * time.Second
 const watchEvery = 500 * time.Millisecond
 
 // trouble returns why a fault must end before it is complete, or nil when the context ends.
-func (s *Session) trouble(ctx context.Context, harm func() (failed uint64, silent time.Duration)) error {
+func (s *Session) trouble(ctx context.Context, load requests) error {
 	most := uint64(s.options.Intent.Request.Limits.Failures)
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
@@ -118,7 +121,8 @@ func (s *Session) trouble(ctx context.Context, harm func() (failed uint64, silen
 		case <-s.held.Lost():
 			return s.held.Err()
 		case <-tick.C:
-			switch failed, silent := harm(); {
+			_, failed := load.Requests()
+			switch silent := load.Silent(); {
 			case failed > most:
 				return &HarmError{failed, most}
 			case silent > silentLimit:
@@ -140,6 +144,7 @@ func (s *Session) injection(step disturb.Step) (*injection, error) {
 		return nil, err
 	}
 	i := &injection{step: step, run: s.identity.ID, hook: s.options.Intent.Request.Hook, client: client, say: s.options.Say}
+	i.before = func(ctx context.Context) error { return cmp.Or(s.healing(ctx, client), i.calm(ctx)) }
 	i.journal = journal.New(journal.Options{
 		Run: s.identity.ID, Command: s.identity.Again, Client: client, Dynamic: untyped, Namespace: s.options.Intent.Request.Home,
 		File: filepath.Join(s.identity.Dir, "journal.jsonl"), Hold: s.held,

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/holdfast-ha/holdfast/framework/disturb"
@@ -31,17 +33,18 @@ type injection struct {
 	journal   *journal.Journal
 	say       func(format string, args ...any)
 	announced []disturb.Object
-	before    func(context.Context) error // says why the next write must not be made; nil: nothing does
+	before    func(context.Context) error // says why the next write must not be made: an *unsteadyError, or that it is not known
+	nodes     []types.UID                 // all that there were before the first write
 }
+
+// unsteadyError means that the cluster is not as it must be for the next write.
+type unsteadyError struct{ why string }
+
+func (e *unsteadyError) Error() string { return "nothing more is done: " + e.why }
 
 // inject makes each write of the step, in order.
 func (i *injection) inject(ctx context.Context) error {
 	for _, t := range i.step.Touches {
-		if i.before != nil {
-			if err := i.before(ctx); err != nil {
-				return fmt.Errorf("%s: nothing more is done: %w", t.Object, err)
-			}
-		}
 		if err := i.announce(ctx, t); err != nil {
 			return err
 		}
@@ -63,15 +66,19 @@ func (i *injection) inject(ctx context.Context) error {
 }
 
 // calm returns an error if a node is not as it should be that the step does not disturb: a drain takes minutes, and the cluster may lose another node
-// meanwhile.
+// meanwhile. One that joins meanwhile is not Ready at first.
 func (i *injection) calm(ctx context.Context) error {
-	nodes, err := i.client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
+	nodes, err := i.client.CoreV1().Nodes().List(ctx, metav1.ListOptions{ResourceVersion: "0"}) // from memory: it is asked before each attempt of an eviction
 	if err != nil {
 		return fmt.Errorf("look whether all other nodes are Ready: %w", err)
 	}
+	first := i.nodes == nil
 	for _, n := range nodes.Items {
-		if why := disturb.Unsteady(&n); why != "" && (i.step.Node == nil || n.UID != i.step.Node.UID) {
-			return fmt.Errorf("node %s: %s", n.Name, why)
+		if first {
+			i.nodes = append(i.nodes, n.UID)
+		}
+		if why := disturb.Unsteady(&n); why != "" && slices.Contains(i.nodes, n.UID) && (i.step.Node == nil || n.UID != i.step.Node.UID) {
+			return &unsteadyError{"node " + n.Name + ": " + why}
 		}
 	}
 	return nil
@@ -100,6 +107,9 @@ func (i *injection) touch(ctx context.Context, t disturb.Touch) error {
 }
 
 func (i *injection) do(ctx context.Context, o disturb.Object, c journal.Change) error {
+	if err := i.before(ctx); err != nil {
+		return err
+	}
 	c.UID = o.UID
 	_, err := i.journal.Do(ctx, c)
 	return err
@@ -127,7 +137,8 @@ func (i *injection) scale(ctx context.Context, o disturb.Object, workload journa
 
 // evict evicts a pod, as often as its budget refuses, and waits until it is gone and the workload is whole again. A pod that is gone already needs none.
 func (i *injection) evict(ctx context.Context, o disturb.Object) error {
-	return poll.Until(ctx, "pod "+o.Name+" to be evicted", i.step.Box.Duration, func(ctx context.Context) (bool, string, error) {
+	var unsteady *unsteadyError
+	err := poll.Until(ctx, "pod "+o.Name+" to be evicted", i.step.Box.Duration, func(ctx context.Context) (bool, string, error) {
 		now, err := i.client.CoreV1().Pods(o.Namespace).Get(ctx, o.Name, metav1.GetOptions{})
 		switch {
 		case apierrors.IsNotFound(err), err == nil && now.UID != o.UID:
@@ -138,12 +149,21 @@ func (i *injection) evict(ctx context.Context, o disturb.Object) error {
 		case now.DeletionTimestamp != nil:
 			return false, "it is ending", nil
 		}
+		if err := i.before(ctx); errors.As(err, &unsteady) {
+			return true, "", nil
+		} else if err != nil {
+			return false, "", err
+		}
 		err = i.evictions.PolicyV1().Evictions(o.Namespace).Evict(ctx, &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Namespace: o.Namespace, Name: o.Name}})
 		if apierrors.IsTooManyRequests(err) {
 			return false, "its budget refuses", nil
 		}
 		return false, "evicted", err
 	})
+	if unsteady != nil {
+		return unsteady
+	}
+	return err
 }
 
 // undo undoes the step, waits until the workload is whole again, and returns an error for a field that is not as it was and that nothing explains.
@@ -164,6 +184,9 @@ func (i *injection) undo(ctx context.Context) error {
 		if d.Why == "" {
 			err = errors.Join(err, errors.New(d.String()))
 		}
+	}
+	for _, unread := range i.journal.Unread() {
+		i.say("  not compared: %s", unread)
 	}
 	for _, e := range i.journal.Entries() {
 		if e.State == journal.Left {

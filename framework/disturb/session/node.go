@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/holdfast-ha/holdfast/framework/disturb"
 	"github.com/holdfast-ha/holdfast/framework/disturb/catalogue"
 	"github.com/holdfast-ha/holdfast/framework/journal"
 	"github.com/holdfast-ha/holdfast/framework/poll"
@@ -20,7 +21,7 @@ func (i *injection) killNode(ctx context.Context) error {
 	name := i.step.Node.Name
 	with := func(command string) []string { return withNode(name, command) }
 	i.say("  running the command disturb.nodeKill.command for node %s", name)
-	if _, err := i.journal.Do(ctx, journal.RunCommand(with(i.hook.Command), with(i.hook.Undo))); err != nil {
+	if err := i.do(ctx, disturb.Object{}, journal.RunCommand(with(i.hook.Command), with(i.hook.Undo))); err != nil {
 		return err
 	}
 	return i.node(ctx, "node "+name+" to be reported as lost", func(ready bool) bool { return !ready })

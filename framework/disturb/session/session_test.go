@@ -19,7 +19,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/holdfast-ha/holdfast/clusters"
@@ -64,6 +66,10 @@ func newStage(t *testing.T) *stage {
 	if err != nil {
 		t.Fatal(err)
 	}
+	healer := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "holdfast", Name: "healer"}, Spec: *web.Spec.DeepCopy()}
+	if _, err := admin.AppsV1().Deployments("holdfast").Create(t.Context(), healer, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
 	s.web = disturb.Object{Kind: disturb.KindDeployment, Namespace: "shop", Name: "web", UID: web.UID}
 	s.Session = &Session{options: Options{
 		Access: existing.Of("staging", "shop", s.Config()), Out: io.Discard,
@@ -105,24 +111,65 @@ func (s *stage) step(fault string) disturb.Step {
 	}
 	mark := disturb.Touch{Object: on, Does: "annotate", Verb: "patch", Resource: "nodes", Field: "metadata.annotations." + catalogue.RunMark}
 	cordon := disturb.Touch{Object: on, Does: "cordon", Verb: "patch", Resource: "nodes", Field: "spec.unschedulable"}
+	scale := disturb.Touch{Object: s.web, Does: "scale", Verb: "patch", Group: "apps", Resource: "deployments", Subresource: "scale", Ours: []string{"3", "2", "1"}}
 	step := disturb.Step{Fault: fault, Does: "something", Workload: s.web, Touches: map[string][]disturb.Touch{
 		catalogue.Rollout.Name: {{
 			Object: s.web, Does: "restart", Verb: "patch", Group: "apps", Resource: "deployments", Field: catalogue.Rollout.Edits,
 		}},
 		catalogue.DeletePod.Name: {evict}, catalogue.Drain.Name: {mark, cordon, evict}, catalogue.Cordon.Name: {mark, cordon},
+		catalogue.Scale.Name: {scale}, catalogue.NodeKill.Name: {mark},
 	}[fault]}
+	if step.Touches[0].Object == on {
+		step.Node = &on
+	}
 	step.Box.Duration = time.Minute
 	return step
 }
 
+// settles has the controller of web end the pods that are too many, a second after it is scaled.
+func (s *stage) settles() {
+	sent := s.Sent
+	s.Sent = func(method, path, body string) {
+		sent(method, path, body)
+		if !strings.HasSuffix(path, "/deployments/web/scale") {
+			return
+		}
+		time.AfterFunc(time.Second, func() {
+			d := s.Get("/apis/apps/v1/namespaces/shop/deployments/web").(*appsv1.Deployment).DeepCopy()
+			n := *d.Spec.Replicas
+			if n == d.Status.Replicas { // it has settled already, and the run goes on
+				return
+			}
+			for _, p := range s.List("/api/v1/namespaces/shop/pods")[n:] {
+				s.Forget("/api/v1/namespaces/shop/pods/" + p.GetName())
+			}
+			d.Status = appsv1.DeploymentStatus{Replicas: n, UpdatedReplicas: n, AvailableReplicas: n, ReadyReplicas: n}
+			s.Put("/apis/apps/v1/namespaces/shop/deployments", d)
+		})
+	}
+}
+
+// harm are the requests of a recording: how many have failed, and for how long a load worker was silent.
+type harm func() (failed uint64, silent time.Duration)
+
+func (h harm) Requests() (sent, failed uint64) {
+	failed, _ = h()
+	return failed, failed
+}
+
+func (h harm) Silent() time.Duration {
+	_, silent := h()
+	return silent
+}
+
 // play plays a step, of which so many requests have failed.
-func (s *stage) play(ctx context.Context, t *testing.T, step disturb.Step, failed func() (uint64, time.Duration)) error {
+func (s *stage) play(ctx context.Context, t *testing.T, step disturb.Step, load harm) error {
 	t.Helper()
 	i, err := s.injection(step)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s.Session.play(ctx, i, failed)
+	return s.Session.play(ctx, i, load)
 }
 
 // asBefore fails unless nothing is left of a step.
@@ -145,11 +192,12 @@ func none() (uint64, time.Duration) { return 0, 0 }
 // what the plan prints.
 func TestEachFaultIsAnnouncedDoneAndUndone(t *testing.T) {
 	for fault, events := range map[string]int{
-		catalogue.Rollout.Name: 2, catalogue.DeletePod.Name: 1, catalogue.Drain.Name: 3, catalogue.Cordon.Name: 2,
+		catalogue.Rollout.Name: 2, catalogue.DeletePod.Name: 1, catalogue.Drain.Name: 3, catalogue.Cordon.Name: 2, catalogue.Scale.Name: 2,
 	} {
 		t.Run(fault, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newStage(t)
+				s.settles()
 				if err := s.play(t.Context(), t, s.step(fault), none); err != nil {
 					t.Errorf("%v\n%s", err, strings.Join(s.said, "\n"))
 				}
@@ -250,85 +298,166 @@ func TestWithoutTheLimitAFaultGoesOn(t *testing.T) {
 
 // Rule 20, turned off: what is done without announcing it changes a node, and nothing in the cluster tells who has done it.
 func TestWhatIsNotAnnouncedIsNotTold(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newStage(t)
-		step := s.step(catalogue.Cordon.Name)
-		i, err := s.injection(step)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := i.touch(t.Context(), step.Touches[1]); err != nil {
-			t.Fatal(err)
-		}
-		told := s.List("/api/v1/namespaces/default/events")
-		if n := s.Get("/api/v1/nodes/wa1").(*corev1.Node); !n.Spec.Unschedulable || len(told) > 0 {
-			t.Errorf("cordoned: %t, told by %d Events", n.Spec.Unschedulable, len(told))
-		}
-		if err := i.undo(t.Context()); err != nil {
-			t.Error(err)
-		}
-		_ = s.held.Release(t.Context())
-	})
-}
-
-// Between two writes of a step the cluster may lose another node, or the healer: then nothing more is done, and what was done is undone.
-func TestNothingMoreIsDoneOnceTheClusterIsNotSteady(t *testing.T) {
-	notReady := func(s *stage) {
-		n := s.Get("/api/v1/nodes/wb1").(*corev1.Node).DeepCopy()
-		n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionUnknown}}
-		s.Put("/api/v1/nodes", n)
-	}
-	cordoned := func(s *stage) {
-		n := s.Get("/api/v1/nodes/wb1").(*corev1.Node).DeepCopy()
-		n.Spec.Unschedulable = true
-		s.Put("/api/v1/nodes", n)
-	}
-	for name, test := range map[string]struct {
-		becomes func(*stage)
-		want    string
-	}{
-		"another node is lost":     {notReady, "nothing more is done: node wb1: its condition Ready is Unknown"},
-		"another node is cordoned": {cordoned, "nothing more is done: node wb1: it is cordoned already"},
-		"the healer is gone":       {func(s *stage) { s.Forget("/apis/apps/v1/namespaces/holdfast/deployments/healer") }, "look whether the healer is ready"},
-		"the healer is not ready": {func(s *stage) {
-			d := s.Get("/apis/apps/v1/namespaces/holdfast/deployments/healer").(*appsv1.Deployment).DeepCopy()
-			d.Status.ReadyReplicas = 0
-			s.Put("/apis/apps/v1/namespaces/holdfast/deployments", d)
-		}, "no pod of the healer is ready any more"},
-		"nothing happens": {func(*stage) {}, ""},
-	} {
-		t.Run(name, func(t *testing.T) {
+	for what, announced := range map[string]bool{"announced": true, "not announced": false} {
+		t.Run(what, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newStage(t)
-				s.Put("/apis/apps/v1/namespaces/holdfast/deployments", &appsv1.Deployment{
-					ObjectMeta: metav1.ObjectMeta{Namespace: "holdfast", Name: "healer"}, Status: appsv1.DeploymentStatus{Replicas: 2, ReadyReplicas: 2},
-					Spec: appsv1.DeploymentSpec{Replicas: new(int32(2)), Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "healer"}}},
-				})
-				s.Frozen = true
-				step := s.step(catalogue.Drain.Name)
-				step.Node = &step.Touches[1].Object
+				step := s.step(catalogue.Cordon.Name)
 				i, err := s.injection(step)
 				if err != nil {
 					t.Fatal(err)
 				}
-				writes := 0
+				for _, touch := range step.Touches {
+					if !announced { // so that the rule takes it for announced
+						i.announced = append(i.announced, touch.Object)
+					}
+				}
+				if err := i.inject(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				told := s.List("/api/v1/namespaces/default/events")
+				if n := s.Get("/api/v1/nodes/wa1").(*corev1.Node); !n.Spec.Unschedulable || len(told) > 0 != announced {
+					t.Errorf("cordoned: %t, told by %d Events", n.Spec.Unschedulable, len(told))
+				}
+				if err := i.undo(t.Context()); err != nil {
+					t.Error(err)
+				}
+				_ = s.held.Release(t.Context())
+			})
+		})
+	}
+}
+
+// Between two writes of a step the cluster may lose another node, or the healer: then nothing more is done, and what was done is undone. That is asked before
+// each write: also before the second half of a scale, each attempt of an eviction, and the user's own command.
+func TestNothingMoreIsDoneOnceTheClusterIsNotSteady(t *testing.T) {
+	const lost = "nothing more is done: node wb1: its condition Ready is Unknown"
+	node := func(s *stage, name string, ready corev1.ConditionStatus, cordoned bool) {
+		n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}
+		if there, is := s.Get("/api/v1/nodes/" + name).(*corev1.Node); is {
+			n = there.DeepCopy()
+		}
+		n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: ready}}
+		n.Spec.Unschedulable = cordoned
+		s.Put("/api/v1/nodes", n)
+	}
+	loses := func(s *stage) { node(s, "wb1", corev1.ConditionUnknown, false) }
+	nothing := func(*stage) {}
+	refuses := func(s *stage, times int, method, path string, with *apierrors.StatusError) {
+		s.Refuse = func(m, p string) *apierrors.StatusError {
+			if m != method || !strings.HasSuffix(p, path) || times == 0 {
+				return nil
+			}
+			times--
+			return with
+		}
+	}
+	budget := func(s *stage) { refuses(s, 2, "POST", "/eviction", apierrors.NewTooManyRequests("the budget", 0)) }
+	drain, scale, kill := catalogue.Drain.Name, catalogue.Scale.Name, catalogue.NodeKill.Name
+	for name, test := range map[string]struct {
+		fault   string
+		begins  func(*stage)
+		at      int // before which write, from 1
+		becomes func(*stage)
+		want    string
+		wrote   map[string]int // by what the path ends with
+	}{
+		"another node is lost at first": {drain, nothing, 1, loses, lost, map[string]int{"/wa1": 0, "/eviction": 0}},
+		"another node is lost":          {drain, nothing, 3, loses, lost, map[string]int{"/wa1": 2, "/eviction": 0}},
+		"another node is cordoned": {drain, nothing, 3, func(s *stage) { node(s, "wb1", corev1.ConditionTrue, true) },
+			"nothing more is done: node wb1: it is cordoned already", map[string]int{"/wa1": 2, "/eviction": 0}},
+		"the healer is gone": {drain, nothing, 2, func(s *stage) { s.Forget("/apis/apps/v1/namespaces/holdfast/deployments/healer") },
+			"look whether the healer is ready", map[string]int{"/wa1": 1, "/eviction": 0}},
+		"the healer is not ready": {drain, nothing, 3, func(s *stage) {
+			d := s.Get("/apis/apps/v1/namespaces/holdfast/deployments/healer").(*appsv1.Deployment).DeepCopy()
+			d.Status.ReadyReplicas = 0
+			s.Put("/apis/apps/v1/namespaces/holdfast/deployments", d)
+		}, "nothing more is done: no healer pod is ready", map[string]int{"/wa1": 2, "/eviction": 0}},
+		"a node is lost while a budget refuses":      {drain, budget, 4, loses, lost, map[string]int{"/wa1": 2, "/eviction": 1}},
+		"a node is lost before one replica less":     {scale, nothing, 2, loses, lost, map[string]int{"/scale": 2}}, // one more, and its undo
+		"a node is lost before the command":          {kill, nothing, 2, loses, lost, map[string]int{"/wa1": 1}},
+		"nothing happens while a budget refuses":     {drain, budget, 0, nothing, "", map[string]int{"/wa1": 2, "/eviction": 3}},
+		"nothing happens":                            {scale, nothing, 0, nothing, "", map[string]int{"/scale": 3}},
+		"a node joins, and is not Ready at first":    {drain, nothing, 2, func(s *stage) { node(s, "wc1", corev1.ConditionFalse, false) }, "", map[string]int{"/wa1": 2, "/eviction": 1}},
+		"a node joins, and it is cordoned":           {scale, nothing, 2, func(s *stage) { node(s, "wc1", corev1.ConditionTrue, true) }, "", map[string]int{"/scale": 3}},
+		"the API server is away during an eviction":  {drain, nothing, 3, func(s *stage) { refuses(s, 3, "GET", "/nodes", apierrors.NewServiceUnavailable("it is started again")) }, "", map[string]int{"/eviction": 1}},
+		"the step's own node is not Ready meanwhile": {drain, nothing, 3, func(s *stage) { node(s, "wa1", corev1.ConditionUnknown, true) }, "", map[string]int{"/eviction": 1}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newStage(t)
+				s.settles()
+				mark := filepath.Join(t.TempDir(), "killed")
+				s.options.Intent.Request.Hook = disturb.Hook{Command: "touch " + mark, Undo: "true"}
+				i, err := s.injection(s.step(test.fault))
+				if err != nil {
+					t.Fatal(err)
+				}
+				test.begins(s)
+				asks, calls := i.before, 0
 				i.before = func(ctx context.Context) error {
-					if writes++; writes == 3 {
+					if calls++; calls == test.at {
 						test.becomes(s)
 					}
-					return errors.Join(s.healing(ctx, i.client), i.calm(ctx))
+					return asks(ctx)
 				}
 				err = i.inject(t.Context())
-				if test.want == "" { // the pod is not ended by a cluster that stands still
-					err = nil
-				}
 				if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
 					t.Errorf("%v, want %q", err, test.want)
 				}
-				evicted := slices.ContainsFunc(s.wrote, func(w string) bool { return strings.HasSuffix(w, "/eviction") })
-				if evicted != (test.want == "") {
-					t.Errorf("it wrote %q", s.wrote)
+				for path, want := range test.wrote {
+					n := 0
+					for _, w := range s.wrote {
+						if strings.HasSuffix(w, path) {
+							n++
+						}
+					}
+					if n != want {
+						t.Errorf("%d writes to %s, want %d: %q", n, path, want, s.wrote)
+					}
 				}
+				if _, err := os.Stat(mark); err == nil {
+					t.Error("the command was run")
+				}
+				_ = s.held.Release(t.Context())
+			})
+		})
+	}
+}
+
+// What could not be compared is said: it is not known whether it is as it was.
+func TestWhatIsNotComparedIsSaid(t *testing.T) {
+	for path, want := range map[string]string{
+		"/apis/policy/v1/namespaces/shop/poddisruptionbudgets": "  not compared: shop/poddisruptionbudgets: no permission to read it",
+		"/api/v1/namespaces/shop/persistentvolumeclaims":       "  not compared: shop/persistentvolumeclaims: no permission to read it",
+		"/apis/apps/v1/namespaces/shop/nothing":                "",
+	} {
+		t.Run(path, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newStage(t)
+				labels := map[string]string{"app": "db"}
+				set, err := kubernetes.NewForConfigOrDie(s.Config()).AppsV1().StatefulSets("shop").Create(t.Context(), &appsv1.StatefulSet{
+					ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "db"}, Spec: appsv1.StatefulSetSpec{
+						Replicas: new(int32(1)), Selector: &metav1.LabelSelector{MatchLabels: labels}, Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}},
+					},
+				}, metav1.CreateOptions{FieldManager: "kubectl-create"})
+				if err != nil {
+					t.Fatal(err)
+				}
+				s.Refuse = func(method, at string) *apierrors.StatusError {
+					if method == "GET" && at == path {
+						return apierrors.NewForbidden(schema.GroupResource{}, "", errors.New("no permission"))
+					}
+					return nil
+				}
+				step := s.step(catalogue.Rollout.Name)
+				step.Workload = disturb.Object{Kind: disturb.KindStatefulSet, Namespace: "shop", Name: "db", UID: set.UID}
+				step.Touches[0].Object, step.Touches[0].Resource = step.Workload, "statefulsets"
+				_ = s.play(t.Context(), t, step, none) // no controller here completes it
+				if said := slices.ContainsFunc(s.said, func(line string) bool { return strings.HasPrefix(line, "  not compared: ") }); said != (want != "") || said && !slices.Contains(s.said, want) {
+					t.Errorf("it says\n%s", strings.Join(s.said, "\n"))
+				}
+				s.asBefore(t)
 				_ = s.held.Release(t.Context())
 			})
 		})

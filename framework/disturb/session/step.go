@@ -136,7 +136,7 @@ func (s *Session) undoing(step disturb.Step) (all []existing.Permission) {
 func (s *Session) healing(ctx context.Context, client kubernetes.Interface) error {
 	ready, _, err := healer.Ready(ctx, client, s.options.Intent.Request.Home)
 	if err == nil && ready == 0 {
-		err = errors.New("no pod of the healer is ready any more, and nothing would undo it if this process died: see why with 'kubectl -n holdfast logs deployment/healer'")
+		err = &unsteadyError{"no healer pod is ready: if this process died now, nothing would undo the fault: see why with 'kubectl -n holdfast logs deployment/healer'"}
 	}
 	return err
 }
