@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -86,7 +87,9 @@ func (j *Journal) compare(ctx context.Context) (all []Difference, err error) {
 		}
 		for _, d := range fingerprint.Diff(s.Print, now.Print) {
 			o := s.Of
-			o.Name = d.Name
+			if o.Name = d.Name; s.Of == claimsOf(o.Namespace) && !slices.ContainsFunc(prints, func(set snapshot) bool { return set.claims(o) }) {
+				continue // of other pods of the namespace
+			}
 			i := slices.IndexFunc(objects, func(u unstructured.Unstructured) bool { return u.GetName() == d.Name })
 			var read *unstructured.Unstructured
 			if i >= 0 {
@@ -98,6 +101,21 @@ func (j *Journal) compare(ctx context.Context) (all []Difference, err error) {
 	return all, nil
 }
 
+// claims reports whether s is of a StatefulSet whose controller makes a claim.
+func (s snapshot) claims(o Object) bool {
+	for i := 0; s.Of == Workload("statefulsets", o.Namespace, s.Of.Name); i++ {
+		template, err := strconv.Unquote(s.Print[s.Of.Name][fmt.Sprintf("/spec/volumeClaimTemplates/%d/metadata/name", i)])
+		if err != nil { // there is no other
+			break
+		}
+		ordinal, is := strings.CutPrefix(o.Name, template+"-"+s.Of.Name+"-")
+		if _, err := strconv.ParseUint(ordinal, 10, 31); is && err == nil {
+			return true
+		}
+	}
+	return false
+}
+
 // explain says why a field differs: an entry that was left, or somebody else's change, of which the object itself knows. Empty: neither.
 func (j *Journal) explain(entries []Entry, o Object, d fingerprint.Difference, read *unstructured.Unstructured) string {
 	for _, e := range slices.Backward(entries) {
@@ -106,8 +124,10 @@ func (j *Journal) explain(entries []Entry, o Object, d fingerprint.Difference, r
 		}
 	}
 	switch {
-	case read == nil:
+	case read == nil && o.Resource == claimsOf("").Resource: // which a StatefulSet's controller deletes for one replica less
 		return ""
+	case read == nil:
+		return "deleted by another client: a run deletes none"
 	case d.Field == fingerprint.UID, d.Field == "":
 		return "created by " + creator(read)
 	}

@@ -152,6 +152,7 @@ func TestAFieldIsNotChangedTwice(t *testing.T) {
 }
 
 // A StatefulSet is scaled, and its controller makes a claim and deletes another one: both are differences, and the one that is gone is explained by nothing.
+// Claims of others that come and go meanwhile are none of the run's business.
 func TestClaimsOfAStatefulSetAreComparedAsWell(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -162,11 +163,14 @@ func TestClaimsOfAStatefulSetAreComparedAsWell(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		made("data-db-0")
-		made("data-db-1")
+		others := []string{"web-5d-x2-cache", "data-my-db-1", "cache-db-1", "data-db-1-copy", "data-db-old", "data-db-", "db-1"}
+		for _, name := range append([]string{"data-db-0", "data-db-1", "log-db-1"}, others...) {
+			made(name)
+		}
 		set := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "db"}, Spec: appsv1.StatefulSetSpec{
 			Replicas: new(int32(2)), Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "db"}},
-			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": "db"}}},
+			Template:             corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": "db"}}},
+			VolumeClaimTemplates: []corev1.PersistentVolumeClaim{{ObjectMeta: metav1.ObjectMeta{Name: "data"}}, {ObjectMeta: metav1.ObjectMeta{Name: "log"}}},
 		}}
 		if _, err := sets.Create(t.Context(), set, metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
@@ -175,13 +179,16 @@ func TestClaimsOfAStatefulSetAreComparedAsWell(t *testing.T) {
 		if err == nil {
 			_, err = j.Do(t.Context(), Scale(Workload("statefulsets", "shop", "db"), 1))
 		}
-		if err == nil {
-			err = claims.Delete(t.Context(), "data-db-1", metav1.DeleteOptions{})
-		}
 		if err != nil {
 			t.Fatal(err)
 		}
+		for _, name := range append([]string{"data-db-1", "log-db-1"}, others...) {
+			if err := claims.Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil {
+				t.Fatal(err)
+			}
+		}
 		made("data-db-2")
+		made("web-5d-x3-cache")
 		if err := j.Undo(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -193,8 +200,40 @@ func TestClaimsOfAStatefulSetAreComparedAsWell(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-		check(t, "differences", said, "shop/persistentvolumeclaims/data-db-1: was there, and is not there: nothing says who", "shop/persistentvolumeclaims/data-db-2: ")
+		check(t, "differences", said, "shop/persistentvolumeclaims/data-db-1: was there, and is not there: nothing says who", "shop/persistentvolumeclaims/data-db-2: was not there, and is there: created by ", "shop/persistentvolumeclaims/log-db-1: was there, and is not there: nothing says who")
 	})
+}
+
+// What another client has deleted meanwhile is a difference, and no reason to give the cluster up: no run deletes a node or a budget.
+func TestWhatOthersHaveDeletedIsExplained(t *testing.T) {
+	for name, test := range map[string]struct {
+		deletes func(*world) error
+		want    string
+	}{
+		"a node, as an autoscaler does": {func(w *world) error {
+			return w.admin.CoreV1().Nodes().Delete(w.t.Context(), "wb1", metav1.DeleteOptions{})
+		}, "nodes/wb1: was there, and is not there: deleted by another client: a run deletes none"},
+		"a budget": {func(w *world) error {
+			return w.admin.PolicyV1().PodDisruptionBudgets("shop").Delete(w.t.Context(), "web", metav1.DeleteOptions{})
+		}, "shop/poddisruptionbudgets/web: was there, and is not there: deleted by another client: a run deletes none"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				if _, err := New(w.options("run-1", nil)).Do(t.Context(), Scale(Workload("deployments", "shop", "web"), 5)); err != nil {
+					t.Fatal(err)
+				}
+				if err := test.deletes(w); err != nil {
+					t.Fatal(err)
+				}
+				o := w.options("", nil)
+				healed, err := Heal(t.Context(), Where{Client: o.Client, Dynamic: o.Dynamic}, "heal")
+				if err != nil || len(healed) != 1 || len(healed[0].Differences) != 1 || len(healed[0].Unexplained()) > 0 || healed[0].Differences[0].String() != test.want {
+					t.Errorf("%v: %+v, want %q", err, healed, test.want)
+				}
+			})
+		})
+	}
 }
 
 func (w *world) node(name string) *corev1.Node { return w.Get("/api/v1/nodes/" + name).(*corev1.Node) }
