@@ -30,6 +30,8 @@ func TestRecreatesAllPods(t *testing.T) {
 		mutant{name: "behind a Service", harm: recreate(), evidence: evidence, caution: "only if two revisions can run at the same time"},
 		mutant{name: "paused", harm: func(d *appsv1.Deployment) { recreate()(d); d.Spec.Paused = true }, evidence: evidence, caution: "its rollout is paused"},
 		mutant{name: "with a volume", harm: recreate(volume), severity: Note, steps: -1, evidence: evidence, caution: "with the same data"},
+		mutant{name: "with a folder of its node", harm: recreate(hosted("/srv", false)), severity: Note, steps: -1, evidence: evidence, caution: "with the same data"},
+		mutant{name: "that reads a folder of its node", harm: recreate(hosted("/srv", true)), evidence: evidence, caution: "only if two revisions can run at the same time"},
 		mutant{name: "a database from a proxy", harm: recreate(image("docker-proxy.corp/library/postgres:16")), severity: Note, steps: -1, evidence: evidence},
 		mutant{name: "a database", harm: recreate(image("docker.io/library/postgres:18")), severity: Note, steps: -1, evidence: evidence},
 	)

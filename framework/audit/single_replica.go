@@ -47,7 +47,7 @@ func checkSingleReplica(s *subject) {
 // databases are the images of servers that keep data: another one has other data. Programs beside them are none.
 var (
 	databases = regexp.MustCompile(`\b(postgres|postgis|timescale|mysql|mariadb|percona|mongo|redis|valkey|keydb|dragonfly|cassandra|scylla|couch|influxdb|elasticsearch|` +
-		`opensearch|solr|neo4j|arango|rethinkdb|clickhouse|cockroach|mssql|oracle|db2|etcd|zookeeper|kafka|rabbitmq|minio|qdrant|milvus|weaviate|meilisearch)`)
+		`opensearch|solr|neo4j|arango|rethinkdb|clickhouse|cockroach|mssql|oracle|db2|etcd|zookeeper|kafka|rabbitmq|mosquitto|emqx|vernemq|activemq|nats|minio|qdrant|milvus|weaviate|meilisearch)`)
 	besides = regexp.MustCompile(`exporter|express|commander|admin|proxy|bouncer|operator|backup|client|console|dashboard|ui\b|postgrest`)
 )
 

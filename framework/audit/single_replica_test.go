@@ -33,9 +33,43 @@ func TestSingleReplica(t *testing.T) {
 				}}}
 			},
 		},
+		mutant{
+			name: "with a folder of its node", backend: one, evidence: "spec.replicas is 1", caution: "a volume that one node holds",
+			harm: func(d *appsv1.Deployment) { hosted("/srv/data", false)(&d.Spec.Template.Spec) },
+		},
 		mutant{name: "a database", backend: one, evidence: "spec.replicas is 1", caution: SecondDatabase, harm: runs("docker.io/bitnami/postgresql:16")},
 		mutant{name: "a queue beside a proxy", backend: one, evidence: "spec.replicas is 1", caution: SecondDatabase, harm: runs("registry.example.com/rabbitmq@sha256:0")},
 	)
+}
+
+// hosted gives the first container a folder of its node.
+func hosted(path string, readOnly bool) func(*corev1.PodSpec) {
+	return func(p *corev1.PodSpec) {
+		p.Volumes = append(p.Volumes, corev1.Volume{Name: "host", VolumeSource: corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: path}}})
+		p.Containers[0].VolumeMounts = append(p.Containers[0].VolumeMounts, corev1.VolumeMount{Name: "host", MountPath: "/host", ReadOnly: readOnly})
+	}
+}
+
+// Data in a folder of a node is on that node alone. What is read there, and what belongs to the node itself, is no data.
+func TestFoldersOfNodes(t *testing.T) {
+	for path, want := range map[string]bool{
+		"/srv": true, "/var/lib/mysql": true, "/data/run": true, "/": true,
+		"/var/run/docker.sock": false, "/mnt/api.sock": false, "/etc/ssl": false, "/var/log": false, "/dev": false, "/lib/modules": false,
+	} {
+		for _, readOnly := range []bool{false, true} {
+			p := corev1.PodSpec{Containers: []corev1.Container{{}}}
+			hosted(path, readOnly)(&p)
+			if got := claims(p); got != (want && !readOnly) {
+				t.Errorf("%s, read only %t: %t", path, readOnly, got)
+			}
+		}
+	}
+	unused := corev1.PodSpec{Containers: []corev1.Container{{}}}
+	hosted("/srv", false)(&unused)
+	unused.Containers[0].VolumeMounts = nil
+	if claims(unused) {
+		t.Error("a folder that no container mounts holds data")
+	}
 }
 
 // A program for a database keeps no data of its own.
@@ -43,6 +77,7 @@ func TestPrograms(t *testing.T) {
 	for image, want := range map[string]bool{
 		"mongo-express": false, "prom/mysqld-exporter:v1": false, "pgbouncer": false, "shop/web:redis-1": true, "mcr.microsoft.com/mssql/server": true, "redis:7": true, "web": false,
 		"docker-proxy.corp/library/postgres:16": true, "client-a/redis:7": true, "admin.example/mysql": true, "backup.example:5000/x/mongo:8-ui@sha256:0": true, "console/valkey": true,
+		"eclipse-mosquitto:2": true, "emqx/emqx:5": true, "nats:2-alpine": true, "natsio/prometheus-nats-exporter": false, "apache/activemq-artemis": true, "signatsuite/web": false,
 		"docker-proxy.corp/library/redis-exporter:16@sha256:0": false, "redis/redis-ui:1": false, "corp/pgbouncer:postgres": false,
 	} {
 		s := subject{Workload: &Workload{Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Image: image}}}}}}

@@ -1,6 +1,9 @@
 package audit
 
 import (
+	"regexp"
+	"slices"
+
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -59,13 +62,21 @@ func share(value *intstr.IntOrString, total int, up bool) int {
 	return n
 }
 
+// claims reports whether a pod has volumes of claims, or keeps data in a folder of its node.
 func claims(pod corev1.PodSpec) bool {
-	for _, v := range pod.Volumes {
-		if v.PersistentVolumeClaim != nil || v.Ephemeral != nil {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(pod.Volumes, func(v corev1.Volume) bool {
+		return v.PersistentVolumeClaim != nil || v.Ephemeral != nil || v.HostPath != nil && !ofSystem.MatchString(v.HostPath.Path) && written(pod, v.Name)
+	})
+}
+
+// ofSystem are the folders of a node in which no server keeps its data.
+var ofSystem = regexp.MustCompile(`^/(dev|etc|lib|proc|run|sys|usr|var/(log|run))(/|$)|\.sock$`)
+
+// written reports whether a container may write to a volume.
+func written(pod corev1.PodSpec, volume string) bool {
+	return slices.ContainsFunc(pod.Containers, func(c corev1.Container) bool {
+		return slices.ContainsFunc(c.VolumeMounts, func(m corev1.VolumeMount) bool { return m.Name == volume && !m.ReadOnly })
+	})
 }
 
 // configMapsOf returns the names of the ConfigMaps that a pod uses.
