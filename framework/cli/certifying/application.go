@@ -16,15 +16,16 @@ import (
 	"github.com/holdfast-ha/holdfast/reports/certificate"
 )
 
-// application reads the application of a certification from its file, or from the file in its folder.
-func application(ctx context.Context, path string, upgrade scenario.Spec, out io.Writer) (*certify.Application, error) {
+// application reads the application of a certification from its file, or from the file in its folder. Charts are rendered for the version that the
+// upgrade begins with.
+func application(ctx context.Context, path, from string, upgrade scenario.Spec, out io.Writer) (*certify.Application, error) {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		path = filepath.Join(path, appfile.Name)
 	}
 	if _, err := os.Stat(path); err != nil {
 		return nil, fmt.Errorf("read the application: %w: 'holdfast init' writes such a file", err)
 	}
-	choice := appfile.Choice{File: path, Helm: appsource.Helm{Out: out}}
+	choice := appfile.Choice{File: path, Helm: appsource.Helm{Out: out, Kubernetes: from}}
 	test, err := choice.Test(ctx)
 	if err != nil {
 		return nil, err

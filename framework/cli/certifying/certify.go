@@ -141,7 +141,7 @@ func (f certifyFlags) run(cmd *cobra.Command, version string, profiles []scenari
 	}
 	plan := certify.NewPlan(profiles, spec, broken.Workload, f.timings == string(clusters.Stock))
 	if f.app != "" {
-		if plan.Application, err = application(ctx, f.app, spec, cmd.ErrOrStderr()); err != nil {
+		if plan.Application, err = application(ctx, f.app, f.from, spec, cmd.ErrOrStderr()); err != nil {
 			return exit.Unread(err)
 		}
 	}
