@@ -12,7 +12,10 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/holdfast-ha/holdfast/clusters/nodeimage"
 	"github.com/holdfast-ha/holdfast/workloads/app"
@@ -102,6 +105,13 @@ func (h Helm) render(ctx context.Context, c app.Chart, namespace string, there [
 	if len(manifests) == 0 {
 		return nil, fmt.Errorf("render chart %s: with these values it has no objects", c.Path)
 	}
+	own := slices.DeleteFunc(slices.Clone(manifests), func(m app.Manifest) bool { // not in its folders for definitions, or told already
+		d := m.Defines()
+		return d.Kind == "" || strings.Contains(strings.TrimPrefix(m.Source, c.Path), "/templates/") || slices.ContainsFunc(there, func(o app.Manifest) bool { return o.Defines() == d })
+	})
+	if len(own) > 0 { // an installation creates them before it renders the rest
+		return h.render(ctx, c, namespace, slices.Concat(there, own))
+	}
 	for i := range manifests {
 		manifests[i].Chart = made
 	}
@@ -157,8 +167,8 @@ func releaseOf(chart string) string {
 
 // check returns an error if files of a chart do not exist: Helm would look for them in repositories.
 func check(c app.Chart) error {
-	if c.Release != "" && (notRelease.MatchString(c.Release) || strings.Trim(c.Release, "-") != c.Release || len(c.Release) > longestRelease) { // it would be a flag
-		return fmt.Errorf("release %q of chart %s: want a name of at most %d lower-case letters, digits and dashes", c.Release, c.Path, longestRelease)
+	if c.Release != "" && (len(validation.IsDNS1123Subdomain(c.Release)) > 0 || len(c.Release) > longestRelease) { // it would be a flag
+		return fmt.Errorf("release %q of chart %s: want a name of at most %d lower-case letters, digits, dashes and dots", c.Release, c.Path, longestRelease)
 	}
 	if strings.Contains(c.Path, "://") {
 		return fmt.Errorf("chart %s: want a folder or an archive: get it with 'helm pull' first", c.Path)

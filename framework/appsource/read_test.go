@@ -128,6 +128,28 @@ func TestAChartIsToldWhatTheClusterKnows(t *testing.T) {
 	}
 }
 
+// The definitions of a chart's own folders are there before the rest is rendered, and those of its templates are not.
+func TestAChartIsToldOfItsOwnDefinitions(t *testing.T) {
+	for name, test := range map[string]struct {
+		old, with string
+		told      bool
+	}{
+		"in its folder":       {"", "", true},
+		"of a chart in it":    {"storefront/crds/", "storefront/charts/carts/crds/", true},
+		"in its templates":    {"storefront/crds/", "storefront/templates/crds/", false},
+		"of a template's own": {"storefront/crds/", "storefront/charts/carts/templates/", false},
+	} {
+		h := &helm{path: "helm", stdout: strings.Replace(text(t, rendered), test.old, test.with, 1)}
+		a, err := appsource.Read(t.Context(), app.Sources{Chart: app.Chart{Path: "testdata/shop"}}, appsource.Options{Helm: h.options()})
+		if err != nil || !a.Brings("CustomResourceDefinition", "carts.shop.org") || a.Manifests[0].Chart == "" {
+			t.Fatalf("%s: %v, %v", name, a.Manifests, err)
+		}
+		if told := slices.Contains(h.args, "shop.org/v1/Cart"); told != test.told {
+			t.Errorf("%s: told %t", name, told)
+		}
+	}
+}
+
 // The user's own Helm goes before a compiled one.
 func TestHelmIsCompiledOnlyWhereThereIsNone(t *testing.T) {
 	for path, compiled := range map[string]bool{"": true, "/usr/bin/helm": false} {

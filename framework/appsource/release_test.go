@@ -21,7 +21,7 @@ func TestAReleaseIsNoFlag(t *testing.T) {
 		t.Fatal(err)
 	}
 	for release, ok := range map[string]bool{
-		"": true, "shop": true, "shop-2": true, strings.Repeat("a", 53): true,
+		"": true, "shop": true, "shop-2": true, "shop.v1": true, "a.b-c.d": true, "shop.": false, ".shop": false, "a..b": false, "a.-b": false, strings.Repeat("a", 53): true,
 		"--post-renderer=./evil.sh": false, "--output-dir=/tmp": false, "-f": false, "-": false, "a b": false, "a\n--x": false, "shop-": false, "../x": false,
 		"Shop": false, strings.Repeat("a", 54): false,
 	} {
