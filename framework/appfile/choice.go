@@ -25,6 +25,7 @@ type Choice struct {
 	Faults    []string // replace those of the file
 	Secrets   string   // appsource.GenerateSecrets; empty: as in the file
 	Helm      appsource.Helm
+	Existing  bool // the cluster of the test is there already
 }
 
 // Find decides which file is read: the named one, or Name in this folder if there are no sources.
@@ -65,7 +66,8 @@ func (c Choice) Test(ctx context.Context) (t apptest.Test, err error) {
 	if len(c.Faults) > 0 {
 		t.Faults = c.Faults
 	}
-	o := appsource.Options{Namespace: c.Namespace, Secrets: c.Secrets, Helm: c.Helm}
+	o := appsource.Options{Namespace: c.Namespace, Secrets: c.Secrets, Helm: c.Helm, Existing: c.Existing}
+	t.Existing = c.Existing
 	if t.App, err = appsource.Read(ctx, c.Sources, o); err != nil {
 		return t, err
 	}

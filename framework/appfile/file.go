@@ -46,7 +46,7 @@ type App struct {
 	Kustomize  string   `yaml:"kustomize"`  // a folder with a kustomization
 	Chart      *Chart   `yaml:"chart"`      // a Helm chart
 	Before     []string `yaml:"before"`     // files, folders or URLs with what must be ready before all else, such as operators
-	Without    []string `yaml:"without"`    // kinds of which all objects are left out, such as ServiceMonitor or Certificate.cert-manager.io; reports say so; default: those by which no request is answered, if nothing defines them
+	Without    []string `yaml:"without"`    // kinds of which all objects are left out, such as ServiceMonitor or Certificate.cert-manager.io; reports say so; default: those by which no request is answered, if nothing defines them and the cluster is made for the test
 	Secrets    string   `yaml:"secrets"`    // for Secrets that are absent: generate makes them with random values; default: each is an error
 	Namespace  string   `yaml:"namespace"`  // of objects that name no namespace; default: app
 	Images     []string `yaml:"images"`     // archives of 'docker save', or names of images
@@ -113,14 +113,23 @@ func Read(path string) (File, error) {
 }
 
 func parse(text []byte) (f File, err error) {
-	var document, second yaml.Node
-	documents := yaml.NewDecoder(bytes.NewReader(text))
-	if err := documents.Decode(&document); err != nil && !errors.Is(err, io.EOF) {
-		return f, err
+	var document yaml.Node
+	for documents := yaml.NewDecoder(bytes.NewReader(text)); ; {
+		var next yaml.Node
+		switch err := documents.Decode(&next); {
+		case errors.Is(err, io.EOF):
+			return ofDocument(document)
+		case err != nil:
+			return f, err
+		case len(document.Content) == 0:
+			document = next
+		case next.Content[0].Tag != "!!null":
+			return f, fmt.Errorf("line %d: a second document begins: a file is about one application, so write another file for it", next.Content[0].Line)
+		}
 	}
-	if err := documents.Decode(&second); err == nil && second.Content[0].Tag != "!!null" {
-		return f, fmt.Errorf("line %d: a second document begins: a file is about one application, so write another file for it", second.Content[0].Line)
-	}
+}
+
+func ofDocument(document yaml.Node) (f File, err error) {
 	if len(document.Content) == 0 {
 		return f, fmt.Errorf("it is empty: want apiVersion: %s, kind: %s, app and probes", APIVersion, Kind)
 	}

@@ -114,6 +114,8 @@ func TestMistakesAreNamedWithTheirPlace(t *testing.T) {
 		"no number":              {"rate: 20", "rate: .nan", `probes[0].rate: ".nan": want a number of requests a second`},
 		"a second application":   {whole, whole + "---\n" + whole, "line 24: a second document begins: a file is about one application"},
 		"a second text":          {whole, whole + "---\nx\n", "line 23: a second document begins"},
+		"broken at the end":      {whole, whole + "---\na: [b\n", "did not find expected ',' or ']'"},
+		"the third one":          {whole, whole + "---\n---\n# nothing\n---\n" + whole, "a second document begins"},
 		"no namespace":           {"namespace: shop", "namespace: Not A Namespace", `app.namespace "Not A Namespace": want a name of lower-case letters, digits and dashes`},
 		"a long namespace":       {"namespace: shop", "namespace: " + strings.Repeat("x", 64), "want a name of lower-case letters"},
 		"a fault twice":          {"[rollout, drain]", "[rollout, drain, rollout]", "line 21, column 26: faults[2]: rollout is there twice"},
@@ -282,5 +284,21 @@ func TestFaultsOfAFile(t *testing.T) {
 	rate := strings.Replace(head, "{url:", "{rate: 10/s, url:", 1)
 	if _, err := appfile.Read(write(t, rate)); err == nil || !strings.Contains(err.Error(), `line 4, column 17: probes[0].rate: "10/s": want a number`) || strings.Contains(err.Error(), "float") {
 		t.Errorf("a rate that is no number: %v", err)
+	}
+}
+
+// A cluster that is there already may know kinds that no manifest defines. What is of such kinds is deployed there.
+func TestOnAClusterThatIsThere(t *testing.T) {
+	path := write(t, "apiVersion: holdfast.dev/v1alpha1\nkind: App\napp: {manifests: [web.yaml]}\nprobes: [{url: http://web/}]\n")
+	const manifests = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {selector: {matchLabels: {app: web}}, template: {metadata: {labels: {app: web}}, spec: {containers: [{name: c, image: i}]}}}\n" +
+		"---\napiVersion: security.istio.io/v1\nkind: AuthorizationPolicy\nmetadata: {name: web}\n"
+	if err := os.WriteFile(filepath.Join(filepath.Dir(path), "web.yaml"), []byte(manifests), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, existing := range []bool{false, true} {
+		test, err := appfile.Choice{File: path, Existing: existing}.Test(t.Context())
+		if err != nil || test.Existing != existing || test.App.Brings("AuthorizationPolicy", "web") != existing {
+			t.Errorf("existing %t: %v, notes %q, %v", existing, test.Existing, test.App.Notes, err)
+		}
 	}
 }

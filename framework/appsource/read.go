@@ -17,6 +17,7 @@ type Options struct {
 	Namespace string // of objects that name none; empty: app.DefaultNamespace
 	Secrets   string // GenerateSecrets, or empty: those that are absent are errors
 	Helm      Helm
+	Existing  bool // the cluster of the test is there already, and may have kinds that no manifest defines
 }
 
 // Read reads an application.
@@ -38,7 +39,7 @@ func Read(ctx context.Context, from app.Sources, o Options) (app.App, error) {
 		}
 		manifests = append(manifests, rendered...)
 	}
-	a, err := app.New(manifests, o.Namespace, from.Without...)
+	a, err := app.NewOn(o.Existing, manifests, o.Namespace, from.Without...)
 	if err != nil || o.Secrets == "" {
 		return a, err
 	}

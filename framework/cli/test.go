@@ -111,7 +111,7 @@ func testCommand(version string) *cobra.Command {
 			if err := f.Find(args); err != nil {
 				return exit.Usage(err)
 			}
-			f.Helm.Out, f.Helm.Kubernetes = cmd.ErrOrStderr(), f.Kubernetes
+			f.Helm.Out, f.Helm.Kubernetes, f.Existing = cmd.ErrOrStderr(), f.Kubernetes, f.Cluster != ""
 			chosen, err := f.scenarios(cmd.Context())
 			if err != nil {
 				return exit.Unread(err)
@@ -170,7 +170,6 @@ func (f testFlags) scenarios(ctx context.Context) (s scenariosOfTest, err error)
 	if s.test, err = f.Test(ctx); err != nil {
 		return s, err
 	}
-	s.test.Existing = f.Cluster != ""
 	s.specs, s.untested, err = s.test.Scenarios()
 	if err == nil && f.ablate {
 		s.specs, s.tried, err = s.test.Ablate(f.times)

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/holdfast-ha/holdfast/workloads"
 )
@@ -47,9 +48,10 @@ type App struct {
 	Services  []Service
 	Elsewhere []Service
 
-	without []string   // kinds that are left out
-	kinds   kinds
-	behind  map[string][]int // the workloads behind each Service
+	without  []string // kinds that are left out
+	existing bool     // the cluster may have kinds that no manifest defines
+	kinds    kinds
+	behind   map[string][]int // the workloads behind each Service
 }
 
 // Manifest is an object, and where it was read.
@@ -101,10 +103,16 @@ type Service struct {
 // DefaultNamespace; where they name several, it is that of the Deployments and StatefulSets, or fallback. Objects of the kinds in without, such as
 // Certificate or Certificate.cert-manager.io, are left out. The error names each object that is not what Kubernetes knows under its kind.
 func New(manifests []Manifest, fallback string, without ...string) (App, error) {
+	return NewOn(false, manifests, fallback, without...)
+}
+
+// NewOn is New for a cluster that is existing: it may have kinds that no manifest defines.
+func NewOn(existing bool, manifests []Manifest, fallback string, without ...string) (App, error) {
 	if len(manifests) == 0 {
 		return App{}, errors.New("no manifests: name files or folders with at least a Deployment and its Service")
 	}
-	a := App{without: without, kinds: kindsOf(manifests)}
+	a := App{existing: existing, without: without, kinds: kindsOf(manifests)}
+	a.kinds.later = a.kinds.later || existing
 	kept, err := a.leaveOut(manifests)
 	if err != nil {
 		return App{}, err
@@ -130,6 +138,15 @@ func New(manifests []Manifest, fallback string, without ...string) (App, error) 
 // addAll notes what a test must know of the objects.
 func (a *App) addAll() error {
 	var errs []error
+	for _, m := range a.All() {
+		if o, err := scheme.Scheme.New(m.Object.GroupVersionKind()); err == nil {
+			errs = append(errs, m.decode(o))
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	errs = nil
 	for _, m := range a.Manifests {
 		if m.Object.GetNamespace() != a.Namespace {
 			if tested(m.Object) {

@@ -67,7 +67,7 @@ func (a *App) leaveOut(manifests []Manifest) (kept []Manifest, err error) {
 	}
 	for _, name := range a.without {
 		if !found[name] {
-			return nil, fmt.Errorf("--without %s: no manifest is of this kind", name)
+			return nil, fmt.Errorf("without: no manifest is of kind %s", name)
 		}
 	}
 	for _, what := range slices.Sorted(maps.Keys(left)) {
@@ -84,8 +84,8 @@ func joinsMesh(m Manifest) bool {
 	return slices.ContainsFunc([]string{"istio-injection:enabled", "istio.io/rev:", "sidecar.istio.io/inject:true"}, func(mark string) bool { return strings.Contains(said, mark) })
 }
 
-// once returns an error that names both files of each object that is there twice: which is meant is not known. Where both say the same, one is kept,
-// unless it is a workload or a Service, which is told apart by its name. A hook may be there for each of its moments.
+// once returns an error that names both files of each object that is there twice: which is meant is not known. Of two that say the same, one is
+// kept; a second workload or Service is an error all the same. A hook may be there for each of its moments.
 func once(manifests []Manifest) (kept []Manifest, err error) {
 	type key struct {
 		schema.GroupKind

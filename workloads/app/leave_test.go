@@ -122,9 +122,18 @@ func TestWhatServesNothingIsLeftOut(t *testing.T) {
 			}
 		})
 	}
-	for kind, want := range map[string]string{"Certificate": "--without Certificate: no manifest is of this kind", "deployment": "--without Deployment: that is what is tested: leave Deployment web (a.yaml) out of the manifests"} {
+	for kind, want := range map[string]string{"Certificate": "without: no manifest is of kind Certificate", "deployment": "--without Deployment: that is what is tested: leave Deployment web (a.yaml) out of the manifests"} {
 		if _, err := made(t, map[string]string{"a.yaml": web}, kind); err == nil || err.Error() != want {
 			t.Errorf("%s: %v", kind, err)
+		}
+	}
+	for _, kind := range []string{monitor, policy, virtual, custom("cilium.io/v2", "CiliumNetworkPolicy"), custom("security.istio.io/v1", "AuthorizationPolicy")} {
+		there, err := app.NewOn(true, readFrom(t, many(t, strings.TrimPrefix(kind, "---\n"), 1)), "")
+		if err == nil {
+			there, err = there.Without(0, func(map[string]any) bool { return true })
+		}
+		if err != nil || len(there.Notes) > 0 || len(there.All()) != 3 {
+			t.Errorf("on a cluster that is there already, and may know the kind: %v, notes %q, %v", there.All(), there.Notes, err)
 		}
 	}
 	manifests, err := read(t, operator, web+monitor)
@@ -140,6 +149,23 @@ func TestWhatServesNothingIsLeftOut(t *testing.T) {
 
 const operator = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: operator, namespace: operators}\nspec: {template: {spec: {containers: [{name: c, image: i}]}}}\n"
 
+// What the API server cannot read is refused before there is one, whatever kind of Kubernetes it is.
+func TestWhatTheAPIServerCannotRead(t *testing.T) {
+	for more, want := range map[string]string{
+		"apiVersion: v1\nkind: Secret\nmetadata: {name: x}\ndata: {p: hunter2!}":                                           "Secret x (a.yaml): illegal base64 data at input byte 7",
+		"apiVersion: v1\nkind: Secret\nmetadata: {name: x}\ndata: {p: 17}":                                                 "Secret x (a.yaml): line 22: data is a number, and must be a string in base64",
+		"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x, namespace: other}\ndata: {p: 17}":                            "ConfigMap x (a.yaml): line 22: data is a number, and must be a string",
+		"apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: x}\nspec: {selector: [a]}":                     "PodDisruptionBudget x (a.yaml): line 22: spec.selector is a array, and must be an object",
+		"apiVersion: batch/v1\nkind: Job\nmetadata: {name: x, annotations: {helm.sh/hook: test}}\nspec: {backoffLimit: a}": "",
+		"apiVersion: example.com/v1\nkind: Secret\nmetadata: {name: x}\ndata: {p: 17}":                                     "",
+	} {
+		_, err := made(t, map[string]string{"a.yaml": web + "---\n" + more})
+		if err == nil && want != "" || err != nil && err.Error() != want {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}
+
 // An error about the whole names the objects that it is about, and the next step.
 func TestWhatIsThereInPlaceOfAWorkload(t *testing.T) {
 	inSystem := strings.Replace(web, "{name: web}", "{name: web, namespace: kube-system}", 1)
@@ -147,7 +173,7 @@ func TestWhatIsThereInPlaceOfAWorkload(t *testing.T) {
 		"a removed group":         {strings.Replace(web, "apps/v1", "extensions/v1beta1", 1), "so there is nothing to test. They have:\n  Deployment web (a.yaml:2) is of extensions/v1beta1: a Deployment, StatefulSet or DaemonSet of apps/v1 is wanted\n  1 Service"},
 		"another kind":            {strings.Replace(web, "apps/v1\nkind: Deployment", "argoproj.io/v1alpha1\nkind: Rollout", 1), "so there is nothing to test. They have:\n  1 Rollout.argoproj.io\n  1 Service"},
 		"a small letter":          {strings.Replace(web, "kind: Deployment", "kind: deployment", 1), "deployment web (a.yaml:2) is of apps/v1: a Deployment, "},
-		"in kube-system":          {inSystem, "Deployment web (a.yaml:4) is in namespace kube-system, which belongs to the cluster itself, and the test removes what it creates: have it in a namespace of its own for the test"},
+		"in kube-system":          {inSystem, "Deployment web (a.yaml:4) is in namespace kube-system, which belongs to the cluster itself, and the test removes what it creates: give it another namespace, in its manifest or with `namespace:` of a kustomization"},
 		"a second one":            {web + "---\n" + strings.ReplaceAll(inSystem, "name: web", "name: other"), "Deployment other (a.yaml:22) is in namespace kube-system"},
 		"a namespace of capitals": {strings.Replace(web, "{name: web}", "{name: web, namespace: Prod}", 1) + "---\napiVersion: v1\nkind: Namespace\nmetadata: {name: Prod}\n", `Deployment web (a.yaml) is in namespace "Prod", and Kubernetes takes no such name`},
 		"only the Service":        {strings.Split(web, "---")[0] + "---\napiVersion: v1\nkind: Service\nmetadata: {name: web, namespace: kube-public}\n", "Service web (a.yaml:16) is in namespace kube-public, which belongs to the cluster itself"},

@@ -120,7 +120,7 @@ func (a App) Without(at int, change func(object map[string]any) (keep bool)) (Ap
 		}
 		manifests = append(manifests, m)
 	}
-	changed, err := New(manifests, a.Namespace, a.without...)
+	changed, err := NewOn(a.existing, manifests, a.Namespace, a.without...)
 	changed.Given, changed.PullNever, changed.Privileged, changed.Layout = a.Given, a.PullNever, a.Privileged, a.Layout
 	return changed, err
 }

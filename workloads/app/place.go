@@ -46,6 +46,7 @@ func (a *App) place(manifests []Manifest, fallback string) ([]Manifest, error) {
 			o.SetName(fmt.Sprintf("%.58s%05d", o.GetGenerateName(), i))
 		}
 		if clusterScoped(*o) || a.kinds.defined[o.GroupVersionKind().GroupKind()] {
+			o.SetNamespace("") // which charts write, and Kubernetes ignores
 			continue
 		}
 		if unplaced(*o) {
@@ -149,7 +150,7 @@ func allowed(m Manifest) error {
 // foreign is the error for an object in a namespace of the cluster.
 func foreign(m Manifest) error {
 	return fmt.Errorf("%s %s (%s) is in namespace %s, which belongs to the cluster itself, and the test removes what it creates: "+
-		"have it in a namespace of its own for the test, in its manifest, or for all objects with a kustomization that says namespace: NAME",
+		"give it another namespace, in its manifest or with `namespace:` of a kustomization",
 		m.Object.GetKind(), m.Object.GetName(), m.Place("metadata", "namespace"), m.Object.GetNamespace())
 }
 
