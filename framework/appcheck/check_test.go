@@ -206,6 +206,19 @@ func TestAClusterThatIsThereMayHaveMore(t *testing.T) {
 	}
 }
 
+// A chart may choose a removed version because of what Helm knows by itself, which cannot be taken from it.
+func TestARemovedVersionOfAChart(t *testing.T) {
+	for chart, want := range map[string]string{"": ": use policy/v1", "abc": "use policy/v1 by a value of the chart, if it has one: Helm tells"} {
+		a := read(t, web(container(""))+object("policy/v1beta1", "PodDisruptionBudget", "web", ""), "")
+		for i := range a.Manifests {
+			a.Manifests[i].Chart = chart
+		}
+		if err := appcheck.Check(a, plan(t)).Err(); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "Helm") != (chart != "") {
+			t.Errorf("chart %q: %v", chart, err)
+		}
+	}
+}
+
 // One error lists all, each with its line.
 func TestOneListWithEveryFinding(t *testing.T) {
 	a := read(t, web("nodeName: node-1\n      "+container(fromDB))+object("policy/v1beta1", "PodDisruptionBudget", "web", ""), "")
@@ -225,7 +238,7 @@ func TestSecretsAreGenerated(t *testing.T) {
       containers: [{name: c, image: i, envFrom: [{secretRef: {name: all}}], env: [
         {name: A, valueFrom: {secretKeyRef: {name: db, key: user}}}, {name: B, valueFrom: {secretKeyRef: {name: db, key: password}}},
         {name: C, valueFrom: {secretKeyRef: {name: maybe, key: x, optional: true}}}, {name: D, valueFrom: {secretKeyRef: {name: there, key: x}}}]}]`) +
-		object("v1", "Secret", "there", "stringData: {x: y}")
+		object("v1", "Secret", "there", "stringData: {x: 'y'}")
 	a := read(t, text, "")
 	made, gaps := appcheck.Generate(a)
 	keys := map[string][]string{}

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	ports "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/version"
 	"k8s.io/client-go/kubernetes/scheme"
 
@@ -28,6 +29,10 @@ func (c *checker) kind(m app.Manifest) {
 	}
 	if scheme.Scheme.Recognizes(kind) {
 		if _, removed, instead := Lifetime(kind); removed != "" && semver.Compare(c.plan.Kubernetes, removed) >= 0 {
+			if m.Chart != "" {
+				instead += " by a value of the chart, if it has one: Helm tells each chart that it renders without a cluster that the older version is there; " +
+					"or render it with 'helm template --dry-run=server' where it is not, and use -f"
+			}
 			c.stops(m, []any{"apiVersion"}, instead, "Kubernetes %s and newer do not know %s", semver.MajorMinor(removed), kind.GroupVersion())
 		}
 		return
@@ -89,6 +94,13 @@ func (c *checker) service(m app.Manifest) {
 		return
 	}
 	c.traffic(m)
+	list, _, _ := unstructured.NestedSlice(m.Object.Object, "spec", "ports")
+	for i, one := range list {
+		port, _ := one.(map[string]any)
+		if n, _ := port["port"].(int64); ports.IsValidPortNum(int(n)) != nil || len(list) > 1 && port["name"] == nil {
+			c.stops(m, []any{"spec", "ports", i}, "give it a number from 1 to 65535, and, beside others, a name", "Kubernetes takes no such port")
+		}
+	}
 	host, _, _ := unstructured.NestedString(m.Object.Object, "spec", "externalName")
 	kind, _, _ := unstructured.NestedString(m.Object.Object, "spec", "type")
 	if kind != string(corev1.ServiceTypeExternalName) {

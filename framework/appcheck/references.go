@@ -113,7 +113,7 @@ func (c *checker) references(p pods) {
 		case is:
 			c.missingKeys(r, there)
 		case c.absent(r) && c.mayBeMade(r):
-			c.notes(p.Manifest, r.path, "if the application does not start, "+r.next(), "%s %s is created by nothing but, perhaps, pods that may create such objects", r.kind, r.name)
+			c.notes(p.Manifest, r.path, "if the application does not start, "+r.next(), "no manifest creates %s %s; pods of the application are allowed to create it", r.kind, r.name)
 		case c.absent(r):
 			c.stops(p.Manifest, r.path, r.next(), "%s %s is created by nobody", r.kind, r.name)
 		}

@@ -22,19 +22,26 @@ func TestWhatTheAPIServerWouldRefuse(t *testing.T) {
 		text  string
 		stops []string
 	}{
-		"capitals":              {object("v1", "ConfigMap", "Shop_1", ""), []string{"ConfigMap Shop_1: metadata.name: Kubernetes takes no such name: a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character" + nameNext}},
-		"a dot in a Service":    {object("v1", "Service", "shop.v1", ""), []string{"Service shop.v1: metadata.name: Kubernetes takes no such name: must not contain dots" + nameNext}},
-		"a dot elsewhere":       {object("v1", "ConfigMap", "shop.v1", ""), nil},
-		"a Role of a system":    {object("rbac.authorization.k8s.io/v1", "Role", "system:Shop_1", ""), nil},
-		"a Role with a slash":   {object("rbac.authorization.k8s.io/v1", "Role", "a/b", ""), []string{"Role a/b: metadata.name: Kubernetes takes no such name: may not contain '/'" + nameNext}},
-		"a Role of a folder":    {object("rbac.authorization.k8s.io/v1", "Role", "'..'", ""), []string{"Role ..: metadata.name: Kubernetes takes no such name: may not be '..'" + nameNext}},
-		"another selector":      {workload("StatefulSet", "selector: {matchLabels: {app: other}}, "), []string{`StatefulSet db: spec.selector: it does not select the pods of its template, which have the labels "app=db"` + selectorNext}},
-		"no selector":           {workload("DaemonSet", ""), []string{"DaemonSet db: spec: it has no selector" + selectorNext}},
-		"a selector of nothing": {workload("Deployment", "selector: {}, "), []string{"Deployment db: spec: it has no selector" + selectorNext}},
-		"no such operator":      {workload("Deployment", "selector: {matchExpressions: [{key: app, operator: Is, values: [db]}]}, "), []string{"Deployment db: spec.selector: an operator in it is not known, or has other values than it needs" + selectorNext}},
-		"by an expression":      {workload("Deployment", "selector: {matchExpressions: [{key: app, operator: In, values: [db, x]}]}, "), nil},
-		"no image":              {object("batch/v1", "Job", "db", "spec: {template: {spec: {initContainers: [{name: i, image: ''}], containers: [{name: c}]}}}"), []string{`Job db: spec.template.spec.initContainers[0]: container "i" has no image: name the image that it runs`, `Job db: spec.template.spec.containers[0]: container "c" has no image: name the image that it runs`}},
-		"a Job, which has none": {object("batch/v1", "Job", "db", "spec: {template: {spec: {containers: [{name: c, image: i}]}}}"), nil},
+		"capitals":               {object("v1", "ConfigMap", "Shop_1", ""), []string{"ConfigMap Shop_1: metadata.name: Kubernetes takes no such name: a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character" + nameNext}},
+		"a dot in a Service":     {object("v1", "Service", "shop.v1", ""), []string{"Service shop.v1: metadata.name: Kubernetes takes no such name: must not contain dots" + nameNext}},
+		"a dot elsewhere":        {object("v1", "ConfigMap", "shop.v1", ""), nil},
+		"a Role of a system":     {object("rbac.authorization.k8s.io/v1", "Role", "system:Shop_1", ""), nil},
+		"a Role with a slash":    {object("rbac.authorization.k8s.io/v1", "Role", "a/b", ""), []string{"Role a/b: metadata.name: Kubernetes takes no such name: may not contain '/'" + nameNext}},
+		"a Role of a folder":     {object("rbac.authorization.k8s.io/v1", "Role", "'..'", ""), []string{"Role ..: metadata.name: Kubernetes takes no such name: may not be '..'" + nameNext}},
+		"another selector":       {workload("StatefulSet", "selector: {matchLabels: {app: other}}, "), []string{`StatefulSet db: spec.selector: it does not select the pods of its template, which have the labels "app=db"` + selectorNext}},
+		"no selector":            {workload("DaemonSet", ""), []string{"DaemonSet db: spec: it has no selector" + selectorNext}},
+		"a selector of nothing":  {workload("Deployment", "selector: {}, "), []string{"Deployment db: spec: it has no selector" + selectorNext}},
+		"no such operator":       {workload("Deployment", "selector: {matchExpressions: [{key: app, operator: Is, values: [db]}]}, "), []string{"Deployment db: spec.selector: an operator in it is not known, or has other values than it needs" + selectorNext}},
+		"by an expression":       {workload("Deployment", "selector: {matchExpressions: [{key: app, operator: In, values: [db, x]}]}, "), nil},
+		"fewer than no replicas": {object("apps/v1", "StatefulSet", "db", "spec: {replicas: -1, selector: {matchLabels: {app: db}}, template: {metadata: {labels: {app: db}}, spec: {containers: [{name: c, image: i}]}}}"), []string{"StatefulSet db: spec.replicas: there cannot be -1: have 0 or more"}},
+		"no such port of a pod":  {object("batch/v1", "Job", "db", "spec: {template: {spec: {containers: [{name: c, image: i, ports: [{containerPort: 80}, {containerPort: 99999}]}]}}}"), []string{"Job db: spec.template.spec.containers[0].ports[1]: there is no port 99999: have one from 1 to 65535"}},
+		"a probe in two ways":    {object("batch/v1", "Job", "db", "spec: {template: {spec: {containers: [{name: c, image: i, livenessProbe: {httpGet: {port: 1}, tcpSocket: {port: 1}}}]}}}"), []string{`Job db: spec.template.spec.containers[0]: a probe of container "c" asks in no way, or in several: have one of exec, grpc, httpGet and tcpSocket`}},
+		"a probe in no way":      {object("batch/v1", "Job", "db", "spec: {template: {spec: {containers: [{name: c, image: i, startupProbe: {periodSeconds: 1}, readinessProbe: {exec: {command: [x]}}}]}}}"), []string{`Job db: spec.template.spec.containers[0]: a probe of container "c" asks in no way, or in several: have one of exec, grpc, httpGet and tcpSocket`}},
+		"no such port":           {object("v1", "Service", "db", "spec: {ports: [{port: 0}]}"), []string{"Service db: spec.ports[0]: Kubernetes takes no such port: give it a number from 1 to 65535, and, beside others, a name"}},
+		"a port without a name":  {object("v1", "Service", "db", "spec: {ports: [{port: 80, name: a}, {port: 81}]}"), []string{"Service db: spec.ports[1]: Kubernetes takes no such port: give it a number from 1 to 65535, and, beside others, a name"}},
+		"one port without":       {object("v1", "Service", "db", "spec: {ports: [{port: 80}]}"), nil},
+		"no image":               {object("batch/v1", "Job", "db", "spec: {template: {spec: {initContainers: [{name: i, image: ''}], containers: [{name: c}]}}}"), []string{`Job db: spec.template.spec.initContainers[0]: container "i" has no image: name the image that it runs`, `Job db: spec.template.spec.containers[0]: container "c" has no image: name the image that it runs`}},
+		"a Job, which has none":  {object("batch/v1", "Job", "db", "spec: {template: {spec: {containers: [{name: c, image: i}]}}}"), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			stops, _ := found(appcheck.Check(read(t, web(container(""))+test.text, ""), plan(t)))
@@ -91,24 +98,30 @@ func TestSecretsThatPodsMayMake(t *testing.T) {
 	bind := func(kind, role, subject string) string {
 		return object("rbac.authorization.k8s.io/v1", kind, "makes", "roleRef: {apiGroup: rbac.authorization.k8s.io, kind: "+role+"}\nsubjects: [{kind: ServiceAccount, name: "+subject+"}]")
 	}
+	in := func(text string) string {
+		return strings.Replace(text, "{name: makes}", "{name: makes, namespace: other}", 1)
+	}
 	const all = "apiGroups: [''], resources: [secrets], verbs: [get, create]"
 	for name, test := range map[string]struct {
 		text string
 		may  bool
 	}{
-		"a Role":                   {role("Role", all) + bind("RoleBinding", "Role, name: makes", "maker"), true},
-		"a ClusterRole, all of it": {role("ClusterRole", "apiGroups: ['*'], resources: ['*'], verbs: ['*']") + bind("ClusterRoleBinding", "ClusterRole, name: makes", "maker, namespace: shop"), true},
-		"a role of each cluster":   {bind("RoleBinding", "ClusterRole, name: edit", "maker"), true},
-		"reading only":             {role("Role", "apiGroups: [''], resources: [secrets], verbs: [get, list]") + bind("RoleBinding", "Role, name: makes", "maker"), false},
-		"other objects":            {role("Role", "apiGroups: [''], resources: [configmaps], verbs: [create]") + bind("RoleBinding", "Role, name: makes", "maker"), false},
-		"another account":          {role("Role", all) + bind("RoleBinding", "Role, name: makes", "other"), false},
-		"another role":             {role("Role", all) + bind("RoleBinding", "Role, name: others", "maker"), false},
-		"not bound":                {role("Role", all), false},
+		"a Role":                       {role("Role", all) + bind("RoleBinding", "Role, name: makes", "maker"), true},
+		"a ClusterRole, all of it":     {role("ClusterRole", "apiGroups: ['*'], resources: ['*'], verbs: ['*']") + bind("ClusterRoleBinding", "ClusterRole, name: makes", "maker, namespace: shop"), true},
+		"a role of each cluster":       {bind("RoleBinding", "ClusterRole, name: edit", "maker"), true},
+		"a ClusterRole in a namespace": {in(role("ClusterRole", all)) + bind("RoleBinding", "ClusterRole, name: makes", "maker"), true},
+		"bound in a namespace":         {role("ClusterRole", all) + in(bind("ClusterRoleBinding", "ClusterRole, name: makes", "maker")), true},
+		"a Role of another namespace":  {in(role("Role", all)) + bind("RoleBinding", "Role, name: makes", "maker"), false},
+		"reading only":                 {role("Role", "apiGroups: [''], resources: [secrets], verbs: [get, list]") + bind("RoleBinding", "Role, name: makes", "maker"), false},
+		"other objects":                {role("Role", "apiGroups: [''], resources: [configmaps], verbs: [create]") + bind("RoleBinding", "Role, name: makes", "maker"), false},
+		"another account":              {role("Role", all) + bind("RoleBinding", "Role, name: makes", "other"), false},
+		"another role":                 {role("Role", all) + bind("RoleBinding", "Role, name: others", "maker"), false},
+		"not bound":                    {role("Role", all), false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := read(t, web(account+container(fromDB))+object("v1", "ServiceAccount", "maker", "")+test.text, "")
 			stops, notes := found(appcheck.Check(a, plan(t)))
-			const want = "Secret db is created by nothing but, perhaps, pods that may create such objects: if the application does not start, add it to the manifests"
+			const want = "no manifest creates Secret db; pods of the application are allowed to create it: if the application does not start, add it to the manifests"
 			if noted := len(notes) == 1 && strings.Contains(notes[0], want); noted != test.may || (len(stops) == 0) != test.may {
 				t.Errorf("stops %q, notes %q", stops, notes)
 			}

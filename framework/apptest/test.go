@@ -211,7 +211,7 @@ func (t Test) unasked() error {
 	return errors.New("nothing can be asked: " + Unasked(t.App))
 }
 
-// Unasked says what an application lacks that no request can be sent to.
+// Unasked says why no request can be sent to an application.
 func Unasked(a app.App) string {
 	var names []string
 	for _, w := range a.Workloads {
