@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"sync"
 	"unicode/utf8"
 )
@@ -19,6 +20,9 @@ type cleaned struct {
 // Clean writes text to a terminal, or to a log that is shown on one, without what moves its cursor, hides or reorders text, sets its title, or writes to its
 // clipboard: names, messages and whole records come from other people. Such characters are written as JSON escapes them, so that JSON stays what it is.
 func Clean(to io.Writer) io.Writer { return &cleaned{to: to} }
+
+// Line is a text, which may be another client's, in one line: what follows a line break could be taken for a line of holdfast's own.
+func Line(text string) string { return strings.ReplaceAll(text, "\n", `\n`) }
 
 // Raw is the writer that a clean one writes to: for what is no text, for a command of the user's own, and for lines that are overwritten.
 func Raw(w io.Writer) io.Writer {

@@ -52,6 +52,15 @@ func TestCleanJSON(t *testing.T) {
 	}
 }
 
+// What another client has written stays in its line.
+func TestLine(t *testing.T) {
+	for text, want := range map[string]string{"a": "a", "a\nb\n": `a\nb\n`, "": "", "\n::stop-commands::t": `\n::stop-commands::t`} {
+		if got := output.Line(text); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
 func TestRaw(t *testing.T) {
 	var out bytes.Buffer
 	if output.Raw(output.Clean(&out)) != &out || output.Raw(&out) != &out {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/holdfast-ha/holdfast/clusters/output"
 	"github.com/holdfast-ha/holdfast/clusters/process"
 )
 
@@ -58,7 +59,7 @@ func (e *HeldError) Error() string {
 	if e.Foreign {
 		next = "wait until it ends"
 	}
-	return fmt.Sprintf("cluster %s is in use since %s by %s (%s; %s): %s", e.Cluster, e.Since.Format(time.TimeOnly), e.Run, e.Command, e.Process, next)
+	return output.Line(fmt.Sprintf("cluster %s is in use since %s by %s (%s; %s): %s", e.Cluster, e.Since.Format(time.TimeOnly), e.Run, e.Command, e.Process, next))
 }
 
 // AbandonedError means that a run has ended without restoring the cluster.
@@ -68,7 +69,9 @@ type AbandonedError struct {
 	Healing string // the command that heals the cluster
 }
 
-func (e *AbandonedError) Error() string { return e.what() + ": run '" + e.Healing + "' first" }
+func (e *AbandonedError) Error() string {
+	return output.Line(e.what()) + ": run '" + e.Healing + "' first"
+}
 
 func (e *AbandonedError) what() string {
 	switch who := fmt.Sprintf("%s (%s)", e.Run, e.Process); {

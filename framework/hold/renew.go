@@ -8,6 +8,8 @@ import (
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
+
+	"github.com/holdfast-ha/holdfast/clusters/output"
 )
 
 // keep renews the Lease until ctx ends, or the cluster is lost: another process has taken the Lease, or it could not be written for as long as after
@@ -93,7 +95,7 @@ func (e *takenError) Error() string {
 	if e.by.Run == "" {
 		return fmt.Sprintf("cluster %s was taken over and given back by another process while this one was silent: another holdfast has healed it", e.cluster)
 	}
-	return fmt.Sprintf("cluster %s was taken over by %s (%s; %s)", e.cluster, e.by.Run, e.by.Command, e.by.Process)
+	return output.Line(fmt.Sprintf("cluster %s was taken over by %s (%s; %s)", e.cluster, e.by.Run, e.by.Command, e.by.Process))
 }
 
 // silentError means that the Lease could not be written for so long that another process may take it.

@@ -89,7 +89,7 @@ func EvictPod(namespace, name string, uid types.UID) Change {
 
 // RunCommand runs a command of the user's, whose undo is another command.
 func RunCommand(run, undo []string) Change {
-	return Change{What: "run " + strings.Join(run, " "), Action: Command, Run: run, RunUndo: undo}
+	return Change{What: fmt.Sprintf("run %q", run), Action: Command, Run: run, RunUndo: undo}
 }
 
 // validate is an error if the change is not complete, or is one that no journal makes.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/holdfast-ha/holdfast/framework/journal/field"
 )
@@ -33,6 +34,8 @@ var templateNotes = Pointer("spec", "template", "metadata", "annotations", resta
 // genuine returns an error for an entry that no holdfast writes.
 func (e Entry) genuine() error {
 	switch {
+	case strings.ContainsFunc(fmt.Sprint(e.What, e.NoUndo, e.Object, e.Field, e.UID), unicode.IsControl):
+		return fmt.Errorf("it has control characters in it, so that what is printed could look like other lines: %w", errNoEntry)
 	case e.Object.Group == "" && e.Object.Resource == "secrets":
 		return fmt.Errorf("a journal is never about a Secret: %w", errNoEntry)
 	case !slices.Contains([]Action{Set, Evict, Command}, e.Action):

@@ -14,6 +14,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
+
+	"github.com/holdfast-ha/holdfast/clusters/output"
 )
 
 // The ConfigMaps of journals: `kubectl -n holdfast get configmaps -l holdfast.dev/component=journal` lists them.
@@ -43,7 +45,7 @@ const callLimit = 5 * time.Second
 type TakenError struct{ By string }
 
 func (e *TakenError) Error() string {
-	return "the journal was taken over by " + e.By + ", which undoes the changes of this run"
+	return "the journal was taken over by " + output.Line(e.By) + ", which undoes the changes of this run"
 }
 
 // GoneError means that somebody has deleted the journal's ConfigMap.
@@ -224,6 +226,9 @@ func parse(c *corev1.ConfigMap) (h Header, entries []Entry, err error) {
 	}
 	if h.Format != format {
 		return h, nil, fmt.Errorf("read the journal in %s: its format is %d, and this holdfast knows %d: use the version of holdfast that wrote it", where, h.Format, format)
+	}
+	if c.Name != namePrefix+h.Run {
+		return h, nil, fmt.Errorf("read the journal in %s: it says that it is of run %q: %w", where, h.Run, errNoEntry)
 	}
 	for _, key := range slices.Sorted(maps.Keys(c.Data)) {
 		if key == headerKey {

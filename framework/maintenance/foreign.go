@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/holdfast-ha/holdfast/clusters/existing"
+	"github.com/holdfast-ha/holdfast/clusters/output"
 	"github.com/holdfast-ha/holdfast/framework/hold"
 	"github.com/holdfast-ha/holdfast/framework/journal"
 	"github.com/holdfast-ha/holdfast/framework/journal/healer"
@@ -73,7 +74,7 @@ func (f *Foreign) where() journal.Where {
 }
 
 func (f *Foreign) say(format string, args ...any) {
-	_, _ = fmt.Fprintf(f.Out, f.Access.Name()+": "+format+"\n", args...)
+	_, _ = fmt.Fprintln(f.Out, f.Access.Name()+": "+output.Line(fmt.Sprintf(format, args...)))
 }
 
 // found is what there is to heal.

@@ -152,14 +152,6 @@ func TestForeignHeal(t *testing.T) {
 func TestForeignHealSaysWhatItLeaves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := staging(t)
-		for _, m := range c.Machines { // as if their kubelets had registered them
-			n := c.Get("/api/v1/nodes/" + m.Name()).(*corev1.Node).DeepCopy()
-			c.Forget("/api/v1/nodes/" + m.Name())
-			n.UID, n.ResourceVersion = "", ""
-			if _, err := kubernetes.NewForConfigOrDie(c.Config()).CoreV1().Nodes().Create(t.Context(), n, metav1.CreateOptions{FieldManager: "kubelet"}); err != nil {
-				t.Fatal(err)
-			}
-		}
 		killed(t, c, true, journal.Label("wa1", "topology.kubernetes.io/zone", "c"))
 		_, err := kubernetes.NewForConfigOrDie(c.Config()).CoreV1().Nodes().Patch(t.Context(), "wa1", "application/merge-patch+json",
 			[]byte(`{"metadata":{"labels":{"topology.kubernetes.io/zone":"d"}}}`), metav1.PatchOptions{FieldManager: "kubectl-label"})
@@ -308,6 +300,91 @@ func TestAHealIsLimited(t *testing.T) {
 	}
 	if _, err := f.client.CoreV1().Secrets("payments").List(t.Context(), metav1.ListOptions{}); err == nil || !strings.Contains(err.Error(), "is not sent") {
 		t.Errorf("its client reads Secrets: %v", err)
+	}
+}
+
+// Who may write ConfigMaps and Leases in holdfast's namespace writes no lines of a heal's, and no command of a CI system: neither in what it prints nor in its error.
+func TestForeignHealPrintsNoLinesOfOthers(t *testing.T) {
+	const forged = "x\nstaging: nothing to heal\n::stop-commands::t"
+	entry := func(how func(e *journal.Entry)) func(map[string]string) {
+		return func(data map[string]string) {
+			var e journal.Entry
+			if err := json.Unmarshal([]byte(data["change-000001"]), &e); err != nil {
+				t.Fatal(err)
+			}
+			how(&e)
+			text, err := json.Marshal(e)
+			if err != nil {
+				t.Fatal(err)
+			}
+			data["change-000001"] = string(text)
+		}
+	}
+	quoted, err := json.Marshal(forged)
+	if err != nil {
+		t.Fatal(err)
+	}
+	inRun := func(data map[string]string) {
+		data["journal"] = strings.Replace(data["journal"], `"run":"run-1"`, `"run":`+string(quoted), 1)
+	}
+	const control, other = "control characters", "says that it is of run"
+	for name, test := range map[string]struct {
+		journal func(map[string]string)
+		lease   string // replaces the name of the run
+		want    string // in the error
+	}{
+		"what a change is":      {entry(func(e *journal.Entry) { e.What = forged }), "", control},
+		"the object":            {entry(func(e *journal.Entry) { e.Object.Name = forged }), "", control},
+		"the field":             {entry(func(e *journal.Entry) { e.Field = journal.Pointer("metadata", "labels", forged) }), "", control},
+		"why it needs no undo":  {entry(func(e *journal.Entry) { e.NoUndo, e.Undo = forged, nil }), "", control},
+		"why it was left":       {entry(func(e *journal.Entry) { e.State, e.Why = journal.Left, forged }), "", ""}, // an error's text, which may have lines
+		"the run":               {inRun, "", other},
+		"who holds the cluster": {func(map[string]string) {}, string(quoted), ""},
+		"the run, by another's name": {func(data map[string]string) {
+			data["journal"] = strings.Replace(data["journal"], `"run-1"`, `"run-2"`, 1)
+		}, "", other},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := staging(t)
+				killed(t, c, true, journal.Cordon("wa1"))
+				const maps, leases = "/api/v1/namespaces/holdfast/configmaps", "/apis/coordination.k8s.io/v1/namespaces/holdfast/leases"
+				m := c.Get(maps + "/holdfast-run-1").(*corev1.ConfigMap).DeepCopy()
+				test.journal(m.Data)
+				c.Put(maps, m)
+				if test.lease != "" {
+					l := c.Get(leases + "/cluster").(*coordinationv1.Lease).DeepCopy()
+					l.Annotations["holdfast.dev/holder"] = strings.Replace(l.Annotations["holdfast.dev/holder"], `"run-1"`, test.lease, 1)
+					c.Put(leases, l)
+				}
+				f, out := Foreign{}.on(c)
+				for _, err := range []error{f.DryRun(t.Context()), f.Heal(t.Context())} {
+					if (err == nil) != (test.want == "") || err != nil && (!strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "\n")) {
+						t.Errorf("%v, want %q", err, test.want)
+					}
+				}
+				for line := range strings.Lines(out.String()) {
+					if !strings.HasPrefix(line, "staging: ") || line == "staging: nothing to heal\n" {
+						t.Errorf("it prints %q", line)
+					}
+				}
+				if test.lease != "" && !strings.Contains(out.String(), `is held by x\nstaging: nothing to heal\n::stop-commands::t (`) {
+					t.Errorf("it does not say who holds the cluster:\n%s", out)
+				}
+			})
+		})
+	}
+}
+
+// A run that is refused because of the Lease says in one line who holds the cluster, whatever the Lease says.
+func TestWhoHoldsTheClusterIsOneLine(t *testing.T) {
+	who := hold.Holder{Run: "x\nstaging: healed", Command: "y\n::stop-commands::t", Left: "z\nstaging: healed"}
+	for _, err := range []error{
+		&hold.HeldError{Cluster: "staging", Holder: who}, &hold.AbandonedError{Cluster: "staging", Holder: who}, &journal.TakenError{By: who.Run},
+	} {
+		if strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), `x\nstaging: healed`) {
+			t.Errorf("%q", err)
+		}
 	}
 }
 
