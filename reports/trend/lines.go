@@ -16,13 +16,14 @@ type line struct {
 	Line
 	nights []*nights.Night
 	names  []string // of scenarios
+	began  time.Time
 }
 
 // linesOf takes the last nights of each line.
 func linesOf(all nights.Nights, last int) (lines []line) {
 	var newest time.Time
 	for _, c := range all.Courses() {
-		l := line{Line: Line{Line: c.Line, Name: c.Line.String()}, nights: c.Nights[max(0, len(c.Nights)-last):], names: c.Scenarios}
+		l := line{Line: Line{Line: c.Line, Name: c.Line.String()}, nights: c.Nights[max(0, len(c.Nights)-last):], names: c.Scenarios, began: c.Nights[0].At}
 		l.Nights, l.From, l.To = len(l.nights), l.nights[0].At, l.nights[len(l.nights)-1].At
 		l.NotJudged = l.notJudged()
 		lines = append(lines, l)
@@ -85,7 +86,7 @@ type Streak struct {
 	Before   int            `json:"before"` // nights before
 	// Broken is whether a promise was broken since it was last good.
 	Broken bool `json:"broken,omitempty"`
-	// Success is whether it fails no trend: it is Unknown, and was good before.
+	// Success is whether it fails no trend: it is Unknown, was good before, and may be so by chance.
 	Success bool `json:"success,omitempty"`
 }
 
@@ -99,9 +100,9 @@ func gone(judged, others, last int) bool {
 }
 
 // streaks names each scenario whose last result is not good, and each that is gone. Nights in which it did not run to its end count for
-// nothing, and so do nights that are not whole. A line that has ended goes on in the lines of its kind: what was judged in the nights after it is
-// theirs.
-func (l *line) streaks(after []*nights.Night) (list []Streak) {
+// nothing, and so do nights that are not whole. A line goes on in those of its kind that began after its last night, next, as after an upgrade: what they
+// judge is theirs. After are the whole nights since the line ended; nil while it may still go on.
+func (l *line) streaks(next, after []*nights.Night) (list []Streak) {
 	for _, name := range l.names {
 		k := Streak{Scenario: name, Line: l.Name}
 		others, since := 0, []*nights.Night(nil) // nights without a verdict, among the others and since the last of these
@@ -129,13 +130,12 @@ func (l *line) streaks(after []*nights.Night) (list []Streak) {
 			k.Nights++
 			k.Broken = k.Broken || s.Result.Broken()
 		}
-		if len(after) > 0 {
-			if slices.ContainsFunc(after, func(n *nights.Night) bool { return judgedIn(n, name, l.Kind()) }) {
-				continue
-			}
-			since = append(since, after...)
+		if slices.ContainsFunc(next, func(n *nights.Night) bool { return judgedIn(n, name, l.Kind()) }) {
+			continue
 		}
-		k.Success = k.Good > 0 && k.Result == reports.Unknown && !k.Broken && !l.Certificates
+		since = append(since, after...)
+		lasts := k.Nights >= fewest && gone(max(k.Good, fewest), k.Before-k.Good, k.Nights)
+		k.Success = k.Good > 0 && k.Result == reports.Unknown && !k.Broken && !l.Certificates && !lasts
 		if gone(k.Before+k.Nights, others, len(since)) {
 			k = Streak{Scenario: name, Line: l.Name, Result: k.Result, Gone: true, Nights: len(since), Since: nameOf(since[0]), Good: k.Good, Before: k.Before + k.Nights, Broken: k.Broken}
 		}
@@ -154,8 +154,17 @@ func judgedIn(n *nights.Night, name string, kind nights.Line) bool {
 	return slices.ContainsFunc(n.Scenarios, func(s nights.Scenario) bool { return s.Name == name && s.Line.Kind() == kind && judged(s.Result) })
 }
 
-// after are the whole nights since the line's last night, if they are so many that the line has ended: of the lines of its kind, or of all if
-// nothing of its kind goes on.
+// next are the whole nights of the lines of its kind that began after its last night.
+func (l *line) next(lines []line) (next []*nights.Night) {
+	for i := range lines {
+		if lines[i].Kind() == l.Kind() && lines[i].began.After(l.To) {
+			next = append(next, lines[i].nights...)
+		}
+	}
+	return slices.DeleteFunc(next, func(n *nights.Night) bool { return n.Trouble != "" })
+}
+
+// after are the whole nights since the line ended, of the lines of its kind, or of all if nothing of its kind goes on; nil while it may still go on.
 func (l *line) after(lines []line) []*nights.Night {
 	for _, all := range []bool{false, true} {
 		var after []*nights.Night

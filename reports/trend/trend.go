@@ -131,9 +131,9 @@ func Of(all nights.Nights, last int) Trend {
 		}
 		some := l.series()
 		every = append(every, some...)
-		after := l.after(lines)
-		t.NotGood = append(t.NotGood, l.streaks(after)...)
-		if len(after) == 0 {
+		next, after := l.next(lines), l.after(lines)
+		t.NotGood = append(t.NotGood, l.streaks(next, after)...)
+		if len(next)+len(after) == 0 {
 			t.NotWhole += notWhole(l.nights[len(l.nights)-1])
 		}
 	}

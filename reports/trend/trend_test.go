@@ -473,6 +473,18 @@ func TestWhatIsNoSuccess(t *testing.T) {
 			return good
 		}
 	}
+	unknown := func(_ *nightstest.Night, s *nightstest.Scenario) { s.Outcome = verdict.Unknown }
+	// inTurn has some nights in another environment, with what happens to them.
+	inTurn := func(elsewhere func(number int) bool, there func(int) func(*nightstest.Night, *nightstest.Scenario)) func(int) (string, func(*nightstest.Night, *nightstest.Scenario)) {
+		return func(number int) (string, func(*nightstest.Night, *nightstest.Scenario)) {
+			return "shop/web", func(n *nightstest.Night, s *nightstest.Scenario) {
+				if elsewhere(number) {
+					n.ProxyMode = "iptables"
+					there(number)(n, s)
+				}
+			}
+		}
+	}
 	killed := both(20, since(20, good))
 	killed.List[19].Trouble = "the run did not end: it was killed, or is still running"
 	unsupported := both(30, since(30, good))
@@ -537,6 +549,36 @@ func TestWhatIsNoSuccess(t *testing.T) {
 		"a newer Kubernetes, with which nothing has a verdict": {series(30, func(number int) (string, func(*nightstest.Night, *nightstest.Scenario)) {
 			return "shop/web", since(22, func(n *nightstest.Night, s *nightstest.Scenario) { newer(n, s); s.Outcome = verdict.Unknown })(number)
 		}), trend.Missing, []string{"Unknown, and never good since", "1 scenario without evidence"}, 2, false},
+		"a newer Kubernetes, with which it is good in its first night": {series(30, func(number int) (string, func(*nightstest.Night, *nightstest.Scenario)) {
+			if number >= 29 {
+				return "shop/web", newer
+			}
+			return "shop/web", since(28, broken)(number)
+		}), trend.None, nil, 2, false},
+		"a newer Kubernetes, with which one is broken in its first night": {both(30, since(29, func(n *nightstest.Night, s *nightstest.Scenario) { newer(n, s); broken(n, s) })),
+			trend.Broken, []string{"app/rollout: Violated, and never good since"}, 2, false},
+		"a newer Kubernetes, tried once before it was broken": {series(30, func(number int) (string, func(*nightstest.Night, *nightstest.Scenario)) {
+			if number == 20 {
+				return "shop/web", newer
+			}
+			return "shop/web", since(29, broken)(number)
+		}), trend.Broken, []string{"app/rollout: Violated, not good since 2026-01-30"}, 2, false},
+		"two environments in turn, of which a broken one is gone": {series(34, inTurn(func(number int) bool { return number < 24 && number%2 == 0 }, since(4, broken))),
+			trend.Missing, []string{"app/rollout: not judged since", "and at last Violated"}, 2, false},
+		"two environments in turn, of which a good one is gone": {series(34, inTurn(func(number int) bool { return number < 24 && number%2 == 0 }, since(34, broken))),
+			trend.Missing, []string{"app/rollout: not judged since", "1 scenario gone"}, 2, false},
+		"two environments in turn, of which one is gone for more nights than are looked at": {series(53, inTurn(func(number int) bool { return number < 24 && number%2 == 0 }, since(4, broken))),
+			trend.Missing, []string{"app/rollout: not judged since"}, 2, false},
+		"two environments in turn": {series(34, inTurn(func(number int) bool { return number%2 == 0 }, since(34, broken))), trend.None, nil, 2, false},
+		"good once, and no verdict since": {series(30, func(number int) (string, func(*nightstest.Night, *nightstest.Scenario)) {
+			return "shop/web", since(1, unknown)(number)
+		}), trend.Missing, []string{"app/rollout: Unknown, not good since 2026-01-02", "1 scenario without evidence"}, 1, false},
+		"good in eight nights, and no verdict in three": {series(11, func(number int) (string, func(*nightstest.Night, *nightstest.Scenario)) {
+			return "shop/web", since(8, unknown)(number)
+		}), trend.Missing, []string{"1 scenario without evidence"}, 1, false},
+		"good twice, and no verdict in four nights": {series(6, func(number int) (string, func(*nightstest.Night, *nightstest.Scenario)) {
+			return "shop/web", since(2, unknown)(number)
+		}), trend.Missing, []string{"1 scenario without evidence"}, 1, false},
 		"a newer Kubernetes, with which it is good again": {series(30, func(number int) (string, func(*nightstest.Night, *nightstest.Scenario)) {
 			if number >= 25 {
 				return "shop/web", newer
