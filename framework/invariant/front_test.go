@@ -108,10 +108,10 @@ func TestThroughAFront(t *testing.T) {
 		},
 		"each client comes to one pod of an Ingress": {
 			sticky(edge(ht.Healthy(), ht.Service, "w5", "w6")), none, verdict.Unknown,
-			[]string{"Ingress shop leads each client to one pod (by its address), and drain one worker took some of them: nothing shows that requests on fresh came to these"}, "",
+			[]string{"Ingress shop leads each client to the same pods (by its address), and drain one worker took some of them: nothing shows that requests on fresh came to these"}, "",
 		},
 		"each client comes to one pod of node ports": {
-			sticky(atNodePorts(killed())), ends, verdict.Unknown, []string{"leads each client to one pod (by its address), and kill one worker took some of them"}, "",
+			sticky(atNodePorts(killed())), ends, verdict.Unknown, []string{"leads each client to the same pods (by its address), and kill one worker took some of them"}, "",
 		},
 		"and all pods are taken": {
 			taking(sticky(atNodePorts(ht.Healthy())), []string{"w1", "w2", "w3", "w4", "w5", "w6"}, nil), none, verdict.Held,

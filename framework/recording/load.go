@@ -97,26 +97,25 @@ func (s *Session) target(ctx context.Context, h *history.Header) error {
 		return err
 	}
 	var all []string
-	services := make([][]string, len(o.Probes))
+	ways := make([]behind.Found, len(o.Probes))
 	for i, p := range o.Probes {
-		services[i] = o.Behind
-		if len(o.Behind) == 0 {
-			var why string
-			if services[i], why, err = finder.Find(ctx, p.URL); err != nil {
-				return o.Access.Explain(err)
-			}
-			services[i] = append(services[i], o.furtherBehind(p, services[i])...)
-			if len(services[i]) == 0 {
-				h.Notes = append(h.Notes, fmt.Sprintf("It is not known behind which Service the requests to %s end (%s), so nothing is shown about them: "+
-					"name it with --behind NAMESPACE/SERVICE.", p.URL, why))
-			}
+		way := &ways[i]
+		if *way, err = finder.Find(ctx, p.URL); err != nil {
+			return o.Access.Explain(err)
 		}
-		all = append(all, services[i]...)
+		if way.Services = append(way.Services, o.furtherBehind(p, way.Services)...); len(o.Behind) > 0 {
+			way.Services = o.Behind
+		}
+		if len(way.Services) == 0 {
+			h.Notes = append(h.Notes, fmt.Sprintf("It is not known behind which Service the requests to %s end (%s), so nothing is shown about them: "+
+				"name it with --behind NAMESPACE/SERVICE.", p.URL, way.Why))
+		}
+		all = append(all, way.Services...)
 	}
 	h.Plan = &history.Plan{}
 	for _, p := range o.sent() {
 		for _, l := range p.lanes {
-			h.Plan.Lanes = append(h.Plan.Lanes, history.LanePlan{Lane: l.Lane, Target: l.Target, RatePerSecond: l.Rate, Front: front(p.from, services[p.probe], finder.Sticky(services[p.probe]))})
+			h.Plan.Lanes = append(h.Plan.Lanes, history.LanePlan{Lane: l.Lane, Target: l.Target, RatePerSecond: l.Rate, Front: front(p.from, ways[p.probe])})
 		}
 	}
 	h.Plan.Lanes = append(h.Plan.Lanes, history.LanePlan{Lane: history.LaneControl, RatePerSecond: controlRate})
@@ -162,16 +161,16 @@ func (s *Session) known(ctx context.Context, services []string) error {
 }
 
 // front is the way to some Services: no answer names a pod; nil: it is not known where the way leads.
-func front(from history.LoadFrom, services []string, sticky string) *history.Front {
-	if len(services) == 0 {
+func front(from history.LoadFrom, to behind.Found) *history.Front {
+	if len(to.Services) == 0 {
 		return nil
 	}
 	way := "the way from where holdfast runs to "
 	if from == history.LoadInside {
 		way = "the way from inside of the cluster to "
 	}
-	f := &history.Front{Name: way + prose.List(services), Sticky: sticky}
-	for _, s := range services {
+	f := &history.Front{Name: way + prose.List(to.Services), Sticky: to.Sticky}
+	for _, s := range to.Services {
 		_, name, _ := strings.Cut(s, "/")
 		f.Backends = append(f.Backends, name)
 	}

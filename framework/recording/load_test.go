@@ -167,6 +167,43 @@ func TestAServiceThatIsNotThere(t *testing.T) {
 	}
 }
 
+// TestWhatConfinesAClientIsSaidOfAnyWay: also where the user names the Services.
+func TestWhatConfinesAClientIsSaidOfAnyWay(t *testing.T) {
+	s := newStaging(t)
+	url := s.shop(t, func(http.ResponseWriter, *http.Request) {})
+	for _, test := range []struct {
+		behind, edited, want string
+		edit                 func(*corev1.ServiceSpec)
+	}{
+		{"shop/web", "web", "externalTrafficPolicy Local of Service web", func(s *corev1.ServiceSpec) { s.ExternalTrafficPolicy = corev1.ServiceExternalTrafficPolicyLocal }},
+		{"shop/api", "web", "externalTrafficPolicy Local of Service web", func(*corev1.ServiceSpec) {}},
+		{"shop/api", "web", "", func(s *corev1.ServiceSpec) { s.ExternalTrafficPolicy = "" }},
+		{"shop/api", "web", "sessionAffinity ClientIP of Service web", func(s *corev1.ServiceSpec) { s.SessionAffinity = corev1.ServiceAffinityClientIP }},
+		{"", "web", "sessionAffinity ClientIP of Service web", func(*corev1.ServiceSpec) {}},
+	} {
+		err := s.change(func(c kubernetes.Interface) error {
+			_, _ = c.CoreV1().Services("shop").Create(t.Context(), &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "api", Namespace: "shop"}}, metav1.CreateOptions{})
+			is, err := c.CoreV1().Services("shop").Get(t.Context(), test.edited, metav1.GetOptions{})
+			if err == nil {
+				test.edit(&is.Spec)
+				_, err = c.CoreV1().Services("shop").Update(t.Context(), is, metav1.UpdateOptions{})
+			}
+			return err
+		})
+		o, _ := s.options(t)
+		o.Before, o.Settled, o.Probes = time.Second, time.Second, []apptest.Probe{apptest.OfURL(url, 0)}
+		if test.behind != "" {
+			o.Behind = []string{test.behind}
+		}
+		if _, recordErr := Record(t.Context(), o, func(context.Context, *Session) error { return nil }); err != nil || recordErr != nil {
+			t.Fatal(err, recordErr)
+		}
+		if front := recorded(t, o).Header.Plan.Lanes[0].Front; front == nil || front.Sticky != test.want {
+			t.Errorf("behind %q: %+v, want %q", test.behind, front, test.want)
+		}
+	}
+}
+
 // What a probe says is behind a proxy is in the namespace of the proxy, or, where the proxy is not found, in that which is recorded.
 func TestFurtherBehind(t *testing.T) {
 	p := apptest.Probe{Behind: []string{"app", "proxy"}}

@@ -82,7 +82,7 @@ func (t *Stats) reached(lanes []history.Lane, which func(flow) bool) (d verdict.
 		}
 		switch n := len(one.victims); {
 		case one.stuck != "":
-			d.Add("%s leads each client to one pod (%s), and %s took some of them: nothing shows that requests on %s came to these", one.front.Name, one.stuck, one.fault.Name, one.lane)
+			d.Add("%s leads each client to the same pods (%s), and %s took some of them: nothing shows that requests on %s came to these", one.front.Name, one.stuck, one.fault.Name, one.lane)
 		case one.front != nil:
 			d.Add("no request got a good answer through %s on %s in the %s before %s", one.front.Name, one.lane, victimWindow, one.fault.Name)
 		case t.victims.named.of(one.lane) == 0:

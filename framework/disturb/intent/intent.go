@@ -158,16 +158,17 @@ func (a *Intent) check(live app.App) error {
 func (a *Intent) reached(ctx context.Context, live app.App, finder *behind.Finder) (names map[string]bool, err error) {
 	names = map[string]bool{}
 	for _, p := range a.Probes {
-		services, why, err := finder.Find(ctx, p.URL)
+		found, err := finder.Find(ctx, p.URL)
 		if err != nil {
 			return nil, &reading.UnansweredError{Namespace: live.Namespace, Err: err}
 		}
-		for i := range services {
-			services[i] = strings.TrimPrefix(services[i], live.Namespace+"/")
+		services := slices.Clone(p.Behind)
+		for _, service := range found.Services {
+			services = append(services, strings.TrimPrefix(service, live.Namespace+"/"))
 		}
-		if services = append(services, p.Behind...); len(services) == 0 {
+		if len(services) == 0 {
 			return nil, fmt.Errorf("probe %s: it is not known which Service of namespace %s the requests to %s reach (%s): correct the URL, or name the Service in the probe's field behind. Services of the namespace: %s",
-				p.Name, live.Namespace, p.URL, why, live.Names())
+				p.Name, live.Namespace, p.URL, found.Why, live.Names())
 		}
 		met := 0
 		for _, service := range services {

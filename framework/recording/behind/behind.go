@@ -33,17 +33,13 @@ type Finder struct {
 	untyped    dynamic.Interface
 	namespaces []string
 	nodes      func(context.Context) []string // their addresses; none: they cannot be read
-	sticky     map[string]string              // by Service that was found; see Sticky
 }
 
-// Sticky is why all requests of a client come to the same pod of some Services that were found; empty: nothing says so.
-func (f *Finder) Sticky(services []string) string {
-	for _, s := range services {
-		if why := f.sticky[s]; why != "" {
-			return why
-		}
-	}
-	return ""
+// Found is where the requests to a URL end.
+type Found struct {
+	Services []string // as namespace/name, sorted; none: they are not known
+	Why      string   // they are not known
+	Sticky   string   // why all requests of a client come to the same pod, or to those of one node; empty: nothing says so
 }
 
 // New is a Finder in some namespaces, or in all. The configuration should only be able to read.
@@ -66,7 +62,7 @@ func Of(client kubernetes.Interface, untyped dynamic.Interface, namespaces []str
 	if len(namespaces) == 0 {
 		namespaces = []string{metav1.NamespaceAll}
 	}
-	f := &Finder{client: client, untyped: untyped, namespaces: namespaces, sticky: make(map[string]string)}
+	f := &Finder{client: client, untyped: untyped, namespaces: namespaces}
 	var once sync.Once
 	var addresses []string
 	f.nodes = func(ctx context.Context) []string {
@@ -90,68 +86,67 @@ func (f *Finder) addresses(ctx context.Context) (all []string) {
 	return all
 }
 
-// Find returns the Services behind which requests to a URL end, as namespace/name, sorted. None: it is not known, and why says the reason. Only an API
-// server that does not answer, and a URL that cannot be read, are errors.
-func (f *Finder) Find(ctx context.Context, raw string) (services []string, why string, err error) {
+// Find returns the Services behind which requests to a URL end. Only an API server that does not answer, and a URL that cannot be read, are errors.
+func (f *Finder) Find(ctx context.Context, raw string) (found Found, err error) {
 	u, err := url.Parse(raw)
 	if err != nil {
-		return nil, "", err
+		return found, err
 	}
 	u.Path = cmp.Or(u.Path, "/") // as a client sends it
 	var unread []string
-	for _, find := range []func(context.Context, *url.URL) ([]string, error){f.byService, f.byIngress, f.byRoute} {
-		found, err := find(ctx, u)
-		switch {
+	for _, find := range []func(context.Context, *url.URL, *Found) error{f.byService, f.byIngress, f.byRoute} {
+		switch err := find(ctx, u, &found); {
 		case err != nil && existing.MayNot(err):
 			unread = append(unread, err.Error())
 		case err != nil:
-			return nil, "", fmt.Errorf("find what is behind %s: %w", raw, err)
-		}
-		services = append(services, found...)
-	}
-	if len(services) > 0 {
-		slices.Sort(services)
-		return slices.Compact(services), "", nil
-	}
-	if len(unread) > 0 {
-		return nil, strings.Join(unread, ", "), nil
-	}
-	return nil, "no Service, Ingress or HTTPRoute there has that address", nil
-}
-
-// byService finds the Service whose own address the URL has.
-func (f *Finder) byService(ctx context.Context, u *url.URL) (found []string, err error) {
-	for _, namespace := range f.namespaces {
-		list, err := f.client.CoreV1().Services(namespace).List(ctx, metav1.ListOptions{})
-		if err != nil {
-			return found, err
-		}
-		for i := range list.Items {
-			s := &list.Items[i]
-			if leadsTo(s, u) || f.onNode(ctx, s, u) {
-				found = append(found, s.Namespace+"/"+s.Name)
-				f.sticky[s.Namespace+"/"+s.Name] = app.StickyService(s.Name, s.Spec)
-			}
+			return Found{}, fmt.Errorf("find what is behind %s: %w", raw, err)
 		}
 	}
+	if len(found.Services) == 0 {
+		found.Why = cmp.Or(strings.Join(unread, ", "), "no Service, Ingress or HTTPRoute there has that address")
+	}
+	slices.Sort(found.Services)
+	found.Services = slices.Compact(found.Services)
 	return found, nil
 }
 
-// leadsTo reports whether a URL has an address of a Service: its name in the cluster, its cluster IP, an external address, or that of its load
-// balancer; and one of its ports.
-func leadsTo(s *corev1.Service, u *url.URL) bool {
+// byService finds the Service whose own address the URL has. A node that sends requests to its own pods alone gives a client no choice of the others.
+func (f *Finder) byService(ctx context.Context, u *url.URL, into *Found) error {
+	for _, namespace := range f.namespaces {
+		list, err := f.client.CoreV1().Services(namespace).List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return err
+		}
+		for i := range list.Items {
+			s := &list.Items[i]
+			inside, outside := leadsTo(s, u)
+			if outside = outside || f.onNode(ctx, s, u); !inside && !outside {
+				continue
+			}
+			into.Services = append(into.Services, s.Namespace+"/"+s.Name)
+			into.Sticky = cmp.Or(into.Sticky, app.StickyService(s.Name, s.Spec))
+			if outside && s.Spec.ExternalTrafficPolicy == corev1.ServiceExternalTrafficPolicyLocal {
+				into.Sticky = cmp.Or(into.Sticky, "externalTrafficPolicy Local of Service "+s.Name)
+			}
+			if p := s.Spec.InternalTrafficPolicy; inside && p != nil && *p == corev1.ServiceInternalTrafficPolicyLocal {
+				into.Sticky = cmp.Or(into.Sticky, "internalTrafficPolicy Local of Service "+s.Name)
+			}
+		}
+	}
+	return nil
+}
+
+// leadsTo reports whether a URL has an address of a Service, and one of its ports: inside is its name in the cluster or its cluster IP, and outside an
+// external address or that of its load balancer.
+func leadsTo(s *corev1.Service, u *url.URL) (inside, outside bool) {
 	if !slices.ContainsFunc(s.Spec.Ports, func(p corev1.ServicePort) bool { return strconv.Itoa(int(p.Port)) == app.Port(u) }) {
-		return false
+		return false, false
 	}
 	host := strings.TrimSuffix(u.Hostname(), ".")
 	full := s.Name + "." + s.Namespace
-	if host == full || host == full+".svc" || strings.HasPrefix(host, full+".svc.") {
-		return true
-	}
-	if slices.Contains(s.Spec.ClusterIPs, host) || slices.Contains(s.Spec.ExternalIPs, host) || host == s.Spec.ClusterIP {
-		return true
-	}
-	return slices.ContainsFunc(s.Status.LoadBalancer.Ingress, func(at corev1.LoadBalancerIngress) bool { return at.IP == host || at.Hostname == host })
+	inside = host == full || host == full+".svc" || strings.HasPrefix(host, full+".svc.") || slices.Contains(append(s.Spec.ClusterIPs, s.Spec.ClusterIP), host)
+	return inside, slices.Contains(s.Spec.ExternalIPs, host) ||
+		slices.ContainsFunc(s.Status.LoadBalancer.Ingress, func(at corev1.LoadBalancerIngress) bool { return at.IP == host || at.Hostname == host })
 }
 
 // onNode reports whether a URL has the address of a node and a node port of the Service.
@@ -169,7 +164,7 @@ func (f *Finder) onNode(ctx context.Context, s *corev1.Service, u *url.URL) bool
 
 // byIngress finds the Services to which Ingresses send the requests of a host and a path. A controller joins the rules of all its Ingresses: a
 // longer path in one takes the requests from a shorter one in another.
-func (f *Finder) byIngress(ctx context.Context, u *url.URL) (found []string, err error) {
+func (f *Finder) byIngress(ctx context.Context, u *url.URL, into *Found) (err error) {
 	byClass := make(map[string]*longest)
 	for _, namespace := range f.namespaces {
 		list, listErr := f.client.NetworkingV1().Ingresses(namespace).List(ctx, metav1.ListOptions{})
@@ -187,12 +182,10 @@ func (f *Finder) byIngress(ctx context.Context, u *url.URL) (found []string, err
 		}
 	}
 	for _, l := range byClass {
-		found = append(found, l.services...)
-		for _, s := range l.services {
-			f.sticky[s] = cmp.Or(f.sticky[s], l.sticky)
-		}
+		into.Services = append(into.Services, l.services...)
+		into.Sticky = cmp.Or(into.Sticky, l.sticky)
 	}
-	return found, err
+	return err
 }
 
 // classOf names the controller that an Ingress is for.

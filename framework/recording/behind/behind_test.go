@@ -104,44 +104,50 @@ func TestFind(t *testing.T) {
 		"https://api.example.com/v1/orders":   "shop/versions",
 		"ws://web.shop/socket":                "shop/web",
 	} {
-		got, why, err := f.Find(t.Context(), url)
-		if err != nil || strings.Join(got, " ") != want || (why == "") != (want != "") {
-			t.Errorf("%s: %q, why %q, %v; want %q", url, got, why, err, want)
+		got, err := f.Find(t.Context(), url)
+		if err != nil || strings.Join(got.Services, " ") != want || (got.Why == "") != (want != "") {
+			t.Errorf("%s: %+v, %v; want %q", url, got, err, want)
 		}
 	}
 }
 
-// Where each client comes to one pod of a Service, a recording says so.
+// TestSticky: where a client does not come to all pods of a Service, a recording says so, of each URL by itself and in any order.
 func TestSticky(t *testing.T) {
 	client, f := cluster(t)
-	for _, edit := range []func() error{
-		func() error {
-			s, err := client.CoreV1().Services("shop").Get(t.Context(), "web", metav1.GetOptions{})
-			if err == nil {
-				s.Spec.SessionAffinity = corev1.ServiceAffinityClientIP
-				_, err = client.CoreV1().Services("shop").Update(t.Context(), s, metav1.UpdateOptions{})
-			}
-			return err
-		},
-		func() error {
-			in, err := client.NetworkingV1().Ingresses("shop").Get(t.Context(), "in", metav1.GetOptions{})
-			if err == nil {
-				in.Annotations = map[string]string{"haproxy.org/load-balance": "source"}
-				_, err = client.NetworkingV1().Ingresses("shop").Update(t.Context(), in, metav1.UpdateOptions{})
-			}
-			return err
-		},
-	} {
-		if err := edit(); err != nil {
+	edit := func(name string, of func(*corev1.ServiceSpec)) {
+		t.Helper()
+		s, err := client.CoreV1().Services("shop").Get(t.Context(), name, metav1.GetOptions{})
+		if err == nil {
+			of(&s.Spec)
+			_, err = client.CoreV1().Services("shop").Update(t.Context(), s, metav1.UpdateOptions{})
+		}
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	for url, want := range map[string]string{
-		"http://web.shop/": "sessionAffinity ClientIP of Service web", "https://shop.example.com/cart/1": "haproxy.org/load-balance: source", "http://192.0.2.1/": "",
-	} {
-		found, _, err := f.Find(t.Context(), url)
-		if got := f.Sticky(found); err != nil || got != want {
-			t.Errorf("%s: %q, %v; want %q", url, got, err, want)
+	local := corev1.ServiceInternalTrafficPolicyLocal
+	edit("web", func(s *corev1.ServiceSpec) { s.SessionAffinity = corev1.ServiceAffinityClientIP })
+	edit("port", func(s *corev1.ServiceSpec) { s.ExternalTrafficPolicy = corev1.ServiceExternalTrafficPolicyLocal })
+	edit("external", func(s *corev1.ServiceSpec) { s.InternalTrafficPolicy, s.ClusterIP = &local, "10.96.0.9" })
+	in, err := client.NetworkingV1().Ingresses("shop").Get(t.Context(), "in", metav1.GetOptions{})
+	if err == nil {
+		in.Annotations = map[string]string{"haproxy.org/load-balance": "source"}
+		in.Spec.Rules[0].HTTP.Paths[1].Backend.Service.Name = "port"
+		_, err = client.NetworkingV1().Ingresses("shop").Update(t.Context(), in, metav1.UpdateOptions{})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	const hashes = "haproxy.org/load-balance: source"
+	for range 2 {
+		for url, want := range map[string]string{
+			"http://web.shop/": "sessionAffinity ClientIP of Service web", "https://shop.example.com/": hashes, "https://shop.example.com/cart/1": hashes,
+			"http://10.0.0.5:30080/": "externalTrafficPolicy Local of Service port", "http://port.shop/": "", "http://10.96.0.9/": "internalTrafficPolicy Local of Service external",
+			"http://external.shop/": "internalTrafficPolicy Local of Service external", "http://192.0.2.9/": "", "http://192.0.2.1/": "", "https://nowhere.example.com/": "",
+		} {
+			if got, err := f.Find(t.Context(), url); err != nil || got.Sticky != want {
+				t.Errorf("%s: %+v, %v; want %q", url, got, err, want)
+			}
 		}
 	}
 }
@@ -173,7 +179,7 @@ func TestFindAmongSeveralIngresses(t *testing.T) {
 		"/": "shop/intern shop/web", "": "shop/intern shop/web", "/api/1": "shop/api shop/intern", "/api/health": "shop/health shop/intern", "/api/health/x": "shop/api shop/intern",
 		"/v12/orders": "shop/intern shop/versions", "/versions": "shop/intern shop/web", "/files/a.png": "shop/intern", "/api/long/path": "shop/api shop/intern",
 	} {
-		if got, _, err := f.Find(t.Context(), "https://a.example.com"+path); err != nil || strings.Join(got, " ") != want {
+		if got, err := f.Find(t.Context(), "https://a.example.com"+path); err != nil || strings.Join(got.Services, " ") != want {
 			t.Errorf("%q: %q, %v; want %q", path, got, err, want)
 		}
 	}
@@ -190,9 +196,9 @@ func TestFindWithoutPermission(t *testing.T) {
 	} {
 		client, f := cluster(t)
 		client.PrependReactor("list", "services", func(k8stesting.Action) (bool, runtime.Object, error) { return true, nil, test.err })
-		got, why, err := f.Find(t.Context(), "http://web.shop/")
-		if len(got) > 0 || (err != nil) != (test.why == "") || !strings.Contains(why, test.why) {
-			t.Errorf("%s: %v, %q, %v", name, got, why, err)
+		got, err := f.Find(t.Context(), "http://web.shop/")
+		if len(got.Services) > 0 || (err != nil) != (test.why == "") || !strings.Contains(got.Why, test.why) {
+			t.Errorf("%s: %+v, %v", name, got, err)
 		}
 	}
 }
@@ -204,7 +210,7 @@ func TestFindWithoutNodes(t *testing.T) {
 		return true, nil, apierrors.NewForbidden(schema.GroupResource{Resource: "nodes"}, "", errors.New("no"))
 	})
 	for url, want := range map[string][]string{"http://10.0.0.6:30080/": {"shop/port"}, "http://127.0.0.1:30080/": nil} {
-		if got, _, err := f.Find(context.WithoutCancel(t.Context()), url); err != nil || !cmp.Equal(got, want) {
+		if got, err := f.Find(context.WithoutCancel(t.Context()), url); err != nil || !cmp.Equal(got.Services, want) {
 			t.Errorf("%s: %v, %v; want %v", url, got, err, want)
 		}
 	}

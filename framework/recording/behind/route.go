@@ -19,21 +19,22 @@ var routes = schema.GroupVersionResource{Group: "gateway.networking.k8s.io", Ver
 
 // byRoute finds the Services to which HTTPRoutes send the requests of a host and a path. The rules of all routes of a host are joined, as those of
 // Ingresses are.
-func (f *Finder) byRoute(ctx context.Context, u *url.URL) (found []string, err error) {
+func (f *Finder) byRoute(ctx context.Context, u *url.URL, into *Found) error {
 	best := &longest{}
+	defer func() { into.Services = append(into.Services, best.services...) }()
 	for _, namespace := range f.namespaces {
 		list, err := f.untyped.Resource(routes).Namespace(namespace).List(ctx, metav1.ListOptions{})
 		switch {
 		case apierrors.IsNotFound(err): // the kind is not served
-			return nil, nil
+			return nil
 		case err != nil:
-			return best.services, err
+			return err
 		}
 		for i := range list.Items {
 			ofRoute(list.Items[i], u, best)
 		}
 	}
-	return best.services, nil
+	return nil
 }
 
 // ofRoute takes in the backends of a route. Which of the rules with other conditions a request meets is not known, so that all count.
