@@ -96,3 +96,41 @@ func TestSpreadWithinCountsAsTheSchedulerDoes(t *testing.T) {
 		}
 	}
 }
+
+// TestARestoredSpreadIsCountedLikeAnUnbalancedOne: the pods of others that a constraint selects count before and after a pod has moved to zone c.
+func TestARestoredSpreadIsCountedLikeAnUnbalancedOne(t *testing.T) {
+	const zones = `[{"maxSkew":1,"topologyKey":"topology.kubernetes.io/zone","whenUnsatisfiable":"DoNotSchedule","labelSelector":{"matchLabels":{%s}}}]`
+	all, own := fmt.Sprintf(zones, `"app":"web"`), fmt.Sprintf(zones, `"app":"web","track":"stable"`)
+	moved := func(constraint string, canaries int) *ht.Builder {
+		b := spreadRecording(constraint, "", canaries, 100*second)
+		w := history.Workload{
+			Change: history.Modified, Namespace: ht.Namespace, Name: "web", Selector: map[string]string{"app": "web", "track": "stable"}, Spread: []byte(constraint),
+			Replicas: 4, Updated: 4, Ready: 3, Available: 3, Total: 3, Observed: true,
+		}
+		old := spreadPod("web", "stable", "web-3", "w3", history.Modified, "")
+		old.Deleting = true
+		b.Pod(30*second, old).Workload(30*second, w)
+		old.Change = history.Deleted
+		b.Pod(31*second, old)
+		b.Pod(32*second, spreadPod("web", "stable", "web-6", "w5", history.Added, fmt.Sprintf(`{"topologySpreadConstraints":%s}`, constraint)))
+		w.Ready, w.Available, w.Total = 4, 4, 4
+		return b.Workload(32*second, w)
+	}
+	for name, test := range map[string]struct {
+		b    *ht.Builder
+		want verdict.Outcome
+		says string
+	}{
+		"no other pods":                      {moved(all, 0), verdict.Held, "to a=2 b=1 c=1 (4 replicas), skew 1"},
+		"five others, which are too many":    {moved(all, 5), verdict.Violated, "the spread of web was not restored"},
+		"two others, which were not before":  {moved(all, 2), verdict.Violated, "a=2 b=1 c=3"},
+		"one other, which is not too many":   {moved(all, 1), verdict.Unknown, "never seen settled with a skew above 1"},
+		"five others, which do not count":    {moved(own, 5), verdict.Held, "to a=2 b=1 c=1 (4 replicas), skew 1"},
+		"four others, which fill all skew 2": {moved(all, 4), verdict.Violated, "a=2 b=1 c=5"},
+	} {
+		v := judge.Check(test.b.Run(), invariant.SpreadWithin{Limit: 20 * second})
+		if v.Outcome != test.want || !strings.Contains(v.Seen, test.says) {
+			t.Errorf("%s: %s: %s\n%s\nwant %s: %s", name, v.Outcome, v.Seen, strings.Join(v.Evidence, "\n"), test.want, test.says)
+		}
+	}
+}

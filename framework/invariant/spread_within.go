@@ -135,17 +135,10 @@ func (p SpreadWithin) Judge(f *evidence.Run, missing verdict.Missing) verdict.Ve
 	return p.verdict(f, v, missing, key.Name, from, r)
 }
 
-// count counts pods and domains as the scheduler does, wherever the workload's own pods alone seem to be too uneven.
+// count counts pods and domains as the scheduler does.
 func (p SpreadWithin) count(f *evidence.Run, key history.Key, l spread.Distributions) {
-	var ledger *placement.Ledger
-	own := chosenBy(f.Record, []history.Key{key})
+	ledger, own := placement.NewLedger(f.Record), chosenBy(f.Record, []history.Key{key})
 	for _, placed := range l.Distributions {
-		if placed.Skew() <= p.Max && len(placed.Counts) >= p.MinDomains {
-			continue
-		}
-		if ledger == nil {
-			ledger = placement.NewLedger(f.Record)
-		}
 		counts := ledger.Counted(own, p.TopologyKey, placed.At)
 		if counts == nil {
 			continue
