@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
 	"github.com/holdfast-ha/holdfast/framework/history"
@@ -108,5 +109,65 @@ func TestADamagedRunFileIsAnError(t *testing.T) {
 				t.Errorf("%s at byte %d: exit code %d, %v; want 3 and the file's name", what, at, code, err)
 			}
 		}
+	}
+}
+
+// TestJudgeAPartOfARun: what only the run's own run.json knows of a scenario counts although the scenario is judged alone, and what it says of others does not.
+func TestJudgeAPartOfARun(t *testing.T) {
+	const spoiled = "the recorder failed: disk full"
+	for name, test := range map[string]struct {
+		spoil func(t *testing.T, dir string, f *runfolder.File)
+		alone int // exit code of chaos/a
+		part  int // of chaos
+	}{
+		"whole": {func(*testing.T, string, *runfolder.File) {}, exit.Held, exit.Held},
+		"the harness failed in it": {func(_ *testing.T, _ string, f *runfolder.File) {
+			f.Scenarios[0].Error, f.Scenarios[0].Outcome = spoiled, "unknown"
+		}, exit.Failed, exit.Failed},
+		"the harness failed in another": {func(_ *testing.T, _ string, f *runfolder.File) {
+			f.Scenarios[1].Error, f.Scenarios[1].Outcome = spoiled, "unknown"
+		}, exit.Held, exit.Failed},
+		"a signal ended its step": {func(_ *testing.T, _ string, f *runfolder.File) {
+			f.Interrupted, f.Scenarios[0].Interrupted, f.Scenarios[0].Outcome = "SIGINT", "interrupted while the cluster was disturbed", ""
+		}, exit.Interrupted, exit.Interrupted},
+		"another was not begun": {func(_ *testing.T, _ string, f *runfolder.File) {
+			f.Interrupted = "SIGINT"
+			f.Scenarios = append(f.Scenarios, runfolder.ScenarioResult{Name: "mutants/c", Dir: "mutants/c", NotBegun: "SIGINT"})
+		}, exit.Held, exit.Held},
+		"another that was chosen has no result": {func(_ *testing.T, _ string, f *runfolder.File) {
+			f.Chosen = []runfolder.Chosen{{Name: "chaos/a"}, {Name: "chaos/b"}, {Name: "mutants/c"}}
+		}, exit.Held, exit.Held},
+		"killed":                       {func(_ *testing.T, _ string, f *runfolder.File) { f.Ended = time.Time{} }, exit.Unknown, exit.Unknown},
+		"killed before any was judged": {func(_ *testing.T, _ string, f *runfolder.File) { f.Ended, f.Scenarios = time.Time{}, nil }, exit.Unknown, exit.Unknown},
+		"the record of another in its place": {func(t *testing.T, dir string, _ *runfolder.File) {
+			move(t, filepath.Join(dir, "chaos", "b"), filepath.Join(dir, "chaos", "a"))
+		}, exit.Failed, exit.Failed},
+		"without run.json": {nil, exit.Unknown, exit.Unknown},
+	} {
+		dir, file := storeRun(t, still(t, "chaos/a"), still(t, "chaos/b"))
+		if test.spoil == nil {
+			if err := os.Remove(filepath.Join(dir, runfolder.FileName)); err != nil {
+				t.Fatal(err)
+			}
+		} else {
+			test.spoil(t, dir, &file)
+			if err := file.Write(dir); err != nil {
+				t.Fatal(err)
+			}
+		}
+		link := filepath.Join(filepath.Dir(dir), "latest")
+		if err := os.Symlink(filepath.Base(dir), link); err != nil {
+			t.Fatal(err)
+		}
+		for path, want := range map[string]int{filepath.Join(dir, "chaos", "a"): test.alone, filepath.Join(link, "chaos", "a"): test.alone, filepath.Join(dir, "chaos"): test.part} {
+			if out, code, err := execute(t, "judge", path); code != want {
+				t.Errorf("%s: judge %s: exit code %d, %v; want %d\n%s", name, path, code, err, want, out)
+			}
+		}
+	}
+	dir, _ := storeRun(t, still(t, "chaos/a"))
+	overwrite(t, filepath.Join(dir, runfolder.FileName), "{")
+	if out, code, err := execute(t, "judge", filepath.Join(dir, "chaos", "a")); code != exit.Failed {
+		t.Errorf("a damaged run.json: exit code %d, %v\n%s", code, err, out)
 	}
 }

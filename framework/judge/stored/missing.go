@@ -21,9 +21,13 @@ type listing struct {
 	runfolder.File
 }
 
-// listings reads every run.json below a folder.
+// listings reads every run.json below a folder, and that of the run of which the folder is a part.
 func listings(dir string) (list []listing, problems []error) {
-	err := fs.WalkDir(os.DirFS(dir), ".", func(name string, entry fs.DirEntry, err error) error {
+	list, err := above(dir)
+	if err != nil {
+		problems = append(problems, err)
+	}
+	err = fs.WalkDir(os.DirFS(dir), ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() || entry.Name() != runfolder.FileName {
 			return err
 		}
@@ -40,6 +44,40 @@ func listings(dir string) (list []listing, problems []error) {
 		problems = append(problems, fmt.Errorf("look for runs in %s: %w", dir, err))
 	}
 	return list, problems
+}
+
+// above is what run.json says of a folder of the run that is judged alone. What the run lacks of other scenarios does not matter then.
+func above(dir string) ([]listing, error) {
+	whole := absolute(dir)
+	at := whole
+	for !runfolder.Exists(filepath.Join(at, runfolder.FileName)) && at != filepath.Dir(at) {
+		at = filepath.Dir(at)
+	}
+	if at == whole || at == filepath.Dir(at) {
+		return nil, nil
+	}
+	file, err := runfolder.ReadFile(at)
+	if err != nil {
+		return nil, err
+	}
+	l := listing{dir, file}
+	l.Scenarios, l.Chosen = nil, nil
+	for _, s := range file.Scenarios {
+		if below, err := filepath.Rel(whole, filepath.Join(at, filepath.FromSlash(s.Dir))); err == nil && filepath.IsLocal(below) {
+			s.Dir = filepath.ToSlash(below)
+			l.Scenarios = append(l.Scenarios, s)
+		}
+	}
+	return []listing{l}, nil
+}
+
+// absolute is the path of a folder without links, such as latest.
+func absolute(dir string) string {
+	whole, err := filepath.Abs(dir)
+	if target, linked := filepath.EvalSymlinks(whole); err == nil && linked == nil {
+		return target
+	}
+	return whole
 }
 
 // add takes what run.json says and no record can: how the run ended, what it lacks, and the scenarios that have no record because they
@@ -82,17 +120,12 @@ func Misplaced(runDir string, run runfolder.File, read map[string]history.Header
 	return problems
 }
 
-// unlisted names the runs whose folder is at or below dir and has records, but no run.json: a record does not say what else was chosen.
-// A record that lies elsewhere stands for itself.
+// unlisted names the runs whose folder has records at or below dir, but no run.json: a record does not say what else was chosen. A record that lies elsewhere stands for itself.
 func unlisted(dir string, records []string, read map[string]history.Header) (lacks []string) {
-	whole, err := filepath.Abs(dir)
-	if target, linked := filepath.EvalSymlinks(whole); err == nil && linked == nil {
-		whole = target // latest is a link
-	}
+	whole := absolute(dir)
 	for _, record := range records {
 		header := read[filepath.Join(dir, filepath.FromSlash(record))]
-		run, below := strings.CutSuffix("/"+record, "/"+header.Scenario)
-		at := filepath.Join(whole, filepath.FromSlash(run))
+		at, below := strings.CutSuffix(filepath.Join(whole, filepath.FromSlash(record)), string(filepath.Separator)+filepath.FromSlash(header.Scenario))
 		if header.Scenario == "" || !below || filepath.Base(at) != path.Base(header.RunID) || runfolder.Exists(filepath.Join(at, runfolder.FileName)) {
 			continue
 		}

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"errors"
 	"path/filepath"
+	"slices"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
@@ -37,7 +38,12 @@ type Scenario struct {
 func Judge(dir string, records []string) Judgement {
 	var s Judgement
 	runs, problems := listings(dir)
-	read := make(map[string]history.Header)
+	read, listed := make(map[string]history.Header), make(map[string]runfolder.ScenarioResult) // by the folders of records
+	for _, l := range slices.Backward(runs) {
+		for _, one := range slices.Backward(l.Scenarios) {
+			listed[filepath.Join(l.dir, filepath.FromSlash(one.Dir))] = one // the first of them, if it is listed twice
+		}
+	}
 	for _, record := range records {
 		at := filepath.Join(dir, filepath.FromSlash(record))
 		run, err := history.Open(at)
@@ -46,7 +52,7 @@ func Judge(dir string, records []string) Judgement {
 			s.Problems = append(s.Problems, err)
 			continue
 		}
-		s.judge(run, listed(runs, at))
+		s.judge(run, listed[at])
 	}
 	s.Lacks = unlisted(dir, records, read)
 	for _, l := range runs {
@@ -74,18 +80,6 @@ func (s *Judgement) judge(run history.Run, listed runfolder.ScenarioResult) {
 	}
 	s.Scenarios = append(s.Scenarios, one)
 	s.Sum.Scenarios = append(s.Sum.Scenarios, one.Result)
-}
-
-// listed is what run.json says of the scenario whose record is in a folder; zero if nothing.
-func listed(runs []listing, at string) runfolder.ScenarioResult {
-	for _, l := range runs {
-		for _, one := range l.Scenarios {
-			if filepath.Join(l.dir, filepath.FromSlash(one.Dir)) == at {
-				return one
-			}
-		}
-	}
-	return runfolder.ScenarioResult{}
 }
 
 // cutToo takes from run.json that a scenario was interrupted, if its record does not say so.
