@@ -28,6 +28,15 @@ func givenUp(outcome history.Outcome) *ht.Builder {
 	})
 }
 
+// hanging is a record in which the requests of a time on fresh get no answer.
+func hanging(from, to, hang history.Offset) *ht.Builder {
+	return astray(ht.Healthy(), from, to, history.TimeoutResponse).EditRequests(func(r *history.Request) {
+		if r.Outcome.Failed() {
+			r.Done = r.Sent + hang
+		}
+	})
+}
+
 // lostUnasked is a record in which w5, which no fault touches, is not ready from 20 s to 25 s.
 func lostUnasked(b *ht.Builder) *ht.Builder {
 	lost, back := ht.ReadyNode("w5", "c"), ht.ReadyNode("w5", "c")
@@ -87,6 +96,18 @@ func TestNoiseIsToldFromDamage(t *testing.T) {
 			verdict.Unknown, "no verdict: 10 of 10 failures may be the harness's own noise: the control lane"},
 		{"the control lane failed as often as every request of another lane", besideControl(astray(ht.Healthy(), 36*second, 37*second, history.TimeoutConnect), 18),
 			verdict.Unknown, "no verdict: 200 of 200 failures may be the harness's own noise: the control lane"},
+
+		{"the control lane failed once, long after every request of another lane was sent", besideControl(hanging(34*second, 35500*ms, 4*second), 1),
+			verdict.Violated, "300 of 12000 requests failed"},
+		{"the same, in the last second in which they hang", besideControl(hanging(34*second, 34800*ms, 2*second), 1),
+			verdict.Violated, "160 of 12000 requests failed"},
+		{"the same, and the control lane hangs as well", besideControl(hanging(34*second, 35500*ms, 4*second), 1).EditRequests(func(r *history.Request) {
+			if r.Lane == history.LaneControl && r.Outcome.Failed() {
+				r.Done = r.Sent + 3*second
+			}
+		}), verdict.Violated, "300 of 12000 requests failed"},
+		{"the control lane failed once, long after a twentieth of another lane was sent", besideControl(hanging(34*second, 34050*ms, 4*second), 1),
+			verdict.Unknown, "no verdict: 10 of 10 failures may be the harness's own noise: the control lane"},
 
 		{"one that heard the answers late", heard(givenUp(history.Late), 21100*ms, stood),
 			verdict.Unknown, "no verdict: 20 of 20 failures may be the harness's own noise"},

@@ -52,9 +52,9 @@ func (l *Failures) Noisy() map[history.Offset]bool {
 		}
 	}
 	noisy := make(map[history.Offset]bool)
-	for second, failed := range l.control {
+	for second := range l.noisy {
 		noisy[second] = true
-		share := 2 * float64(failed) / rates[history.LaneControl]
+		share := 2 * float64(l.control[second]) / rates[history.LaneControl]
 		for lane, n := range l.failing[second] {
 			if rate := rates[lane]; rate > 0 && share < 1 && n > stats.MostOf(max(n, uint64(rate)), share, rarely) {
 				noisy[second] = false

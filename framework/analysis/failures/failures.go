@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -31,8 +32,10 @@ type Failures struct {
 	after  []failuresAfter            // by stage; the first entry counts those before all stages
 	Groups *attribution.FailureGroups // grouped by what decides their cause
 
-	// Seconds with failures: of the control lane, and those of others that were not answered, or too late, by lane.
+	// Seconds in which failed requests were on their way: those of the control lane, which sent some in noisy, and those of others that were not answered,
+	// or too late, by lane.
 	control map[history.Offset]uint64
+	noisy   map[history.Offset]bool
 	failing map[history.Offset]map[history.Lane]uint64
 	noise   uint64 // failures of the control lane
 }
@@ -69,7 +72,7 @@ func NewFailures(f *evidence.Run) *Failures {
 	l := &Failures{
 		facts:   f,
 		groups:  make(map[FailureKind]uint64),
-		control: make(map[history.Offset]uint64), failing: make(map[history.Offset]map[history.Lane]uint64), Groups: attribution.NewFailureGroups(attribution.TimelinesOf(f)),
+		control: make(map[history.Offset]uint64), noisy: make(map[history.Offset]bool), failing: make(map[history.Offset]map[history.Lane]uint64), Groups: attribution.NewFailureGroups(attribution.TimelinesOf(f)),
 	}
 	for _, fault := range f.Faults {
 		l.stages = append(l.stages, stagesOf(fault, f.Record.Header.Recorded != nil)...)
@@ -117,19 +120,26 @@ func (l *Failures) AddSimilar(a attribution.SimilarFailures) {
 	l.groups[key] += a.N
 	l.place(r.Sent, a.N)
 	l.Groups.Add(a)
-	second := r.Sent / evidence.LoadWindow
-	if l.failing[second] == nil && len(l.failing) < maxSeconds {
-		l.failing[second] = make(map[history.Lane]uint64)
+	for second := r.Sent / evidence.LoadWindow; second <= lastSecond(r); second++ {
+		if l.failing[second] == nil && len(l.failing) < maxSeconds {
+			l.failing[second] = make(map[history.Lane]uint64)
+		}
+		if of := l.failing[second]; of != nil && (evidence.Unanswered(r.Outcome) || evidence.Slow(r.Outcome)) {
+			of[r.Lane] += a.N
+		}
 	}
-	if of := l.failing[second]; of != nil && (evidence.Unanswered(r.Outcome) || evidence.Slow(r.Outcome)) {
-		of[r.Lane] += a.N
-	}
+}
+
+// lastSecond is the last one in which a request was on its way, as far as Excuse looks.
+func lastSecond(r *history.Request) history.Offset {
+	first := r.Sent / evidence.LoadWindow
+	return max(first, min(r.Done/evidence.LoadWindow, first+math.MaxUint8))
 }
 
 // None is the same Failures before the first failure, with what is known of the control lane.
 func (l *Failures) None() *Failures {
 	none := NewFailures(l.facts)
-	none.control, none.noise = l.control, l.noise
+	none.control, none.noisy, none.noise = l.control, l.noisy, l.noise
 	return none
 }
 
@@ -148,8 +158,11 @@ func (l *Failures) place(sent history.Offset, n uint64) {
 // AddNoise counts a failed request of the control lane.
 func (l *Failures) AddNoise(r *history.Request) {
 	l.noise++
-	if len(l.control) < maxSeconds {
-		l.control[r.Sent/evidence.LoadWindow]++
+	for second := r.Sent / evidence.LoadWindow; second <= lastSecond(r); second++ {
+		if len(l.control) < maxSeconds {
+			l.control[second]++
+			l.noisy[r.Sent/evidence.LoadWindow] = true
+		}
 	}
 }
 
@@ -255,7 +268,7 @@ func (l *Failures) noiseLine() []string {
 	}
 	both := 0
 	for second := range l.failing {
-		if l.control[second] > 0 {
+		if l.noisy[second] {
 			both++
 		}
 	}
@@ -297,10 +310,15 @@ func describe(r *history.Request) string {
 
 // Breaks describes the first of some failures that break a promise.
 func (l *Failures) Breaks(v *verdict.Verdict, t *requests.Stats, lanes []history.Lane) (first *history.Request) {
+	return l.BreaksOn(v, t, lanes, lanes)
+}
+
+// BreaksOn is Breaks for a promise that is broken on some of the lanes.
+func (l *Failures) BreaksOn(v *verdict.Verdict, t *requests.Stats, lanes, broken []history.Lane) (first *history.Request) {
 	first = &l.first
 	v.At = first.Sent
 	l.Attributed().Numbers(v)
-	l.SinceFault(v, lanes)
+	l.SinceFault(v, broken)
 	v.Support(l.Evidence(t, lanes)...)
 	return first
 }
@@ -322,12 +340,9 @@ func (l *Failures) Violate(v verdict.Verdict, t *requests.Stats, lanes []history
 		all += t.Requests(lane)
 		parts = append(parts, fmt.Sprintf("%d on %s", l.Of(lane), lane))
 	}
-	v.At = l.first.Sent
 	v.Measure("firstFailureSeconds", l.first.Sent.Seconds())
 	v.Measure("lastFailureSeconds", l.last.Seconds())
-	l.Attributed().Numbers(&v)
-	l.SinceFault(&v, lanes)
-	v.Support(l.Evidence(t, lanes)...)
+	l.Breaks(&v, t, lanes)
 	return v.Violated(d, "%s%d of %s failed (%s), the first at %s: %s, %s", l.Unended(lanes), l.Total, prose.Count(all, "request"),
 		strings.Join(parts, ", "), prose.Moment(l.first.Sent), l.first.Outcome, KindOf(&l.first).Server())
 }
