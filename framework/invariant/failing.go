@@ -19,7 +19,7 @@ type failing struct {
 	facts    *evidence.Run
 	tally    *requests.Stats
 	failures *failures.Failures
-	// beside are the outages of what happened beside something planned, which the promise is about; nil: it is about everything that failed.
+	// beside are outages whose failures the promise does not count; nil: it counts all.
 	beside *outage.Sorter
 	spared string // what these outages explain, in words
 }

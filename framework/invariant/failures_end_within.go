@@ -25,7 +25,7 @@ import (
 // promise Unknown, because what that fault explains is unknown.
 //
 // In a recording the predicted time of a lost node is for lost nodes. Pods that end, and containers that are restarted, while the node stays have the
-// time that proxies need. Victims that had all endpoints leave the promise Unknown if requests failed.
+// time that is promised, or else that which proxies need. Victims that had all endpoints leave the promise Unknown if requests failed.
 type FailuresEndWithin struct {
 	// Lanes to judge; none means all but the control lane. Each is judged by itself.
 	Lanes []history.Lane `json:"lanes,omitempty"`
@@ -55,8 +55,12 @@ func (p FailuresEndWithin) String() string {
 	return "requests fail on " + prose.OnLanes(p.Lanes) + " only " + until + ", and only the victims' share of them fails"
 }
 
-func (p FailuresEndWithin) limit(run history.Run) time.Duration {
-	return cmp.Or(p.Limit, NodeLossLimit(run.Header.Cluster.Timings))
+// Lasts is how long requests may fail after pods have ended: those of a lost node, or others, which the control plane knows of as soon as it is reported.
+func (p FailuresEndWithin) Lasts(run history.Run, node bool) time.Duration {
+	if node {
+		return cmp.Or(p.Limit, NodeLossLimit(run.Header.Cluster.Timings))
+	}
+	return cmp.Or(p.Limit, evidence.PropagationSlack)
 }
 
 // Watched implements WatchingInvariant. Where the limit is predicted it is that of the cluster's timings, or of Kubernetes' defaults.
@@ -87,7 +91,7 @@ func (p FailuresEndWithin) NamesCauses() bool { return true }
 
 // Requests implements RequestInvariant.
 func (p FailuresEndWithin) Requests(f *evidence.Run, t *requests.Stats) RequestCheck {
-	j := &failuresEndWithin{promise: p, facts: f, tally: t, limit: p.limit(f.Record), sorter: p.sorter(f)}
+	j := &failuresEndWithin{promise: p, facts: f, tally: t, limit: p.Lasts(f.Record, true), sorter: p.sorter(f)}
 	if f.Record.Header.Recorded != nil {
 		j.limit = j.sorter.Longest(j.limit)
 	}
@@ -103,7 +107,7 @@ func (p FailuresEndWithin) BesidePlanned(f *evidence.Run, t *requests.Stats) Req
 
 // sorter sorts failures by the outages that the promise allows.
 func (p FailuresEndWithin) sorter(f *evidence.Run) *outage.Sorter {
-	return &outage.Sorter{Facts: f, Outages: outage.Outages(f, p.limit(f.Record), p.Service, p.Lanes), Unclear: p.unclear(f), Failures: failures.NewFailures(f)}
+	return &outage.Sorter{Facts: f, Outages: outage.Outages(f, p.Lasts(f.Record, true), p.Lasts(f.Record, false), p.Service, p.Lanes), Unclear: p.unclear(f), Failures: failures.NewFailures(f)}
 }
 
 // predicts says whether the time in which failures are allowed is known.
@@ -132,10 +136,7 @@ type failuresEndWithin struct {
 }
 
 func (j *failuresEndWithin) judges(lane history.Lane) bool {
-	if len(j.promise.Lanes) == 0 {
-		return lane != history.LaneControl
-	}
-	return slices.Contains(j.promise.Lanes, lane)
+	return slices.Contains(j.promise.Lanes, lane) || len(j.promise.Lanes) == 0 && lane != history.LaneControl
 }
 
 func (j *failuresEndWithin) Take(r *history.Request) {
@@ -189,7 +190,7 @@ func (j *failuresEndWithin) End(missing verdict.Missing) verdict.Verdict {
 	if _, measured := v.Numbers["measuredSeconds"]; measured {
 		v.AtMost("measuredSeconds", j.limit.Seconds())
 	}
-	excess := sorted.TooMany(shares)
+	excess, beyond := sorted.TooMany(shares)
 	sorted.Noise.Numbers(&v)
 	sorted.Noise.RunAgain(&v)
 	missing = slices.Concat(sorted.Noise.Doubt(nil, j.sorter.Failures.Total), missing, sorted.Doubts)
@@ -202,17 +203,13 @@ func (j *failuresEndWithin) End(missing verdict.Missing) verdict.Verdict {
 	case sorted.Stray.Total > 0:
 		return j.strayed(v, sorted.Stray, lanes, missing)
 	case excess != nil:
+		sorted.Inside.BreaksOn(&v, j.tally, lanes, beyond)
 		v.At = excess.First
-		sorted.Inside.Attributed().Numbers(&v)
-		sorted.Inside.SinceFault(&v, sorted.LanesBeyond(shares))
-		v.Support(sorted.Inside.Evidence(j.tally, lanes)...)
 		return v.Violated(missing, "more than the victims' share failed: %s", excess)
 	}
-	if s := outage.AtOnce(shares); s != nil {
+	if s, on := outage.AtOnce(shares); s != nil {
+		sorted.Inside.BreaksOn(&v, j.tally, lanes, on)
 		v.At = s.Burst.From
-		sorted.Inside.Attributed().Numbers(&v)
-		sorted.Inside.SinceFault(&v, outage.LanesAtOnce(shares))
-		v.Support(sorted.Inside.Evidence(j.tally, lanes)...)
 		return v.Violated(missing, "more than the victims' share failed at once: %s on %s; %s, which with sampling error allows %d",
 			s.Burst, s.Lane, s.Outage.Words, s.Burst.Most)
 	}
@@ -234,12 +231,7 @@ func (j *failuresEndWithin) held(v verdict.Verdict, lanes []history.Lane, inside
 	causes := inside.Attributed()
 	causes.Numbers(&v)
 	v.Support(causes.Evidence(inside.Groups.Timelines)...)
-	worst := shares[0]
-	for _, s := range shares {
-		if s.Measured > worst.Measured {
-			worst = s
-		}
-	}
+	worst := slices.MaxFunc(shares, func(a, b outage.Share) int { return cmp.Compare(a.Measured, b.Measured) })
 	var untested string
 	for _, s := range shares {
 		if s.Failed > 0 && !s.Tested() && s.Lane != worst.Lane {

@@ -27,12 +27,19 @@ func asRecorded(b *ht.Builder) *ht.Builder {
 }
 
 // calm is a recording in which nothing happens.
-func calm() *ht.Builder {
+func calm() *ht.Builder { return calmAt(ht.Rate) }
+
+// calmAt is calm with another rate.
+func calmAt(rate int) *ht.Builder {
 	b := ht.Healthy().DropEvents(func(e history.Event) bool {
 		return e.T >= ht.SteadyAt && (e.Pod != nil || e.Node != nil || e.Workload != nil || e.Slice != nil || e.Budget != nil)
 	}).DropRequests(func(history.Request) bool { return true })
-	b.Load(history.LaneFresh, ht.Rate, ht.SteadyAt, ht.DrainedAt)
-	return asRecorded(b.Load(history.LaneReused, ht.Rate, ht.SteadyAt, ht.DrainedAt))
+	b.Load(history.LaneFresh, rate, ht.SteadyAt, ht.DrainedAt).Header(func(h *history.Header) {
+		for i := range h.Plan.Lanes {
+			h.Plan.Lanes[i].RatePerSecond = float64(rate)
+		}
+	})
+	return asRecorded(b.Load(history.LaneReused, rate, ht.SteadyAt, ht.DrainedAt))
 }
 
 // ends is how a pod comes to its end, or a container of it.
@@ -129,11 +136,11 @@ func TestTheTimeOfALostNodeIsALostNodes(t *testing.T) {
 		"one after the other is restarted, and nothing answers between":    {failEach(strike(strike(calm(), podRestarts, 18*second, 2*second, 1), podRestarts, 30*second, 2*second, 2), 1, 22*second, 25*second, history.Refused), verdict.Violated, "failed outside the predicted time"},
 		"one pod after the other fails, and 2 of 3 requests all the time":  {failMost(oneByOne(), 17*second, 31*second), verdict.Violated, "the victims had 2 of 6 endpoints of backend"},
 		"one pod after the other fails, and a share of the requests":       {failEach(oneByOne(), 6, 17*second, 31*second, history.Refused), verdict.Held, "the victims had 2 of 6 endpoints of backend"},
-		"all pods fail, and nothing answers for a moment":                  {failEach(strike(calm(), podFails, 20*second, 2*second, all...), 1, 20*second, 22*second, history.Refused), verdict.Unknown, "a share of all shows nothing"},
+		"all pods fail, and nothing answers for a moment":                  {failEach(strike(calm(), podFails, 20*second, 2*second, all...), 1, 20*second, 22*second, history.Refused), verdict.Unknown, "no pod was left that could answer, so this neither breaks nor proves the promise"},
 		"one pod fails, and its share fails for a moment":                  {failEach(strike(calm(), podFails, 20*second, 6*second, 3), 6, 19500*ms, 21500*ms, history.Refused), verdict.Held, "at most 6s was predicted"},
 		"one pod is evicted, and its share fails for a moment":             {failEach(strike(calm(), podEvicted, 20*second, 6*second, 3), 6, 19500*ms, 21500*ms, history.Refused), verdict.Held, "at most 6s was predicted"},
 		"one pod fails, and no request":                                    {strike(calm(), podFails, 20*second, 6*second, 3), verdict.Held, "failures had to end within 6s"},
-		"all containers are restarted, and nothing answers for a moment":   {failEach(strike(calm(), podRestarts, 20*second, 2*second, all...), 1, 20*second, 22*second, history.Refused), verdict.Unknown, "a share of all shows nothing"},
+		"all containers are restarted, and nothing answers for a moment":   {failEach(strike(calm(), podRestarts, 20*second, 2*second, all...), 1, 20*second, 22*second, history.Refused), verdict.Unknown, "no pod was left that could answer, so this neither breaks nor proves the promise"},
 		"one container is restarted, and its share fails for a moment":     {failEach(strike(calm(), podRestarts, 20*second, 6*second, 3), 6, 18500*ms, 21500*ms, history.Refused), verdict.Held, "at most 6s was predicted"},
 		"one container is restarted, and no request fails":                 {strike(calm(), podRestarts, 20*second, 6*second, 3), verdict.Held, "failures had to end within 6s"},
 		"one container is killed, and its share fails until it has ended":  {failEach(strike(killing(calm(), 12*second), podRestarts, 20*second, 6*second, 3), 6, 13*second, 20*second, history.TimeoutResponse), verdict.Held, "was predicted"},
@@ -269,6 +276,113 @@ func TestAFilesPromisesAreJudged(t *testing.T) {
 		v := judge.CheckAll(test.b.Run(), []invariant.Invariant{test.p, invariant.FailuresEndWithin{}})[0]
 		if v.Outcome != test.want || v.Outcome == verdict.Unknown && test.tests {
 			t.Errorf("%s: %s: %s", name, v.Outcome, v.Seen)
+		}
+	}
+}
+
+// TestWhatAFilePromisesOfARestart: the time that proxies need is for files that promise no other one.
+func TestWhatAFilePromisesOfARestart(t *testing.T) {
+	short := func(how ends) *ht.Builder { return strike(calm(), how, 20*second, second, 3) }
+	for name, test := range map[string]struct {
+		b     *ht.Builder
+		limit history.Offset
+		want  verdict.Outcome
+		says  string
+	}{
+		"a share fails for 10 s, and 60 s are promised": {failEach(short(podRestarts), 6, 19*second, 29*second, history.Refused), 60 * second, verdict.Held, "at most 1m0s was promised"},
+		"of a failed pod":                                          {failEach(short(podFails), 6, 19*second, 29*second, history.Refused), 60 * second, verdict.Held, "at most 1m0s was promised"},
+		"of an evicted pod":                                        {failEach(short(podEvicted), 6, 19*second, 29*second, history.Refused), 60 * second, verdict.Held, "at most 1m0s was promised"},
+		"and 6 s are promised":                                     {failEach(short(podRestarts), 6, 19*second, 29*second, history.Refused), 6 * second, verdict.Violated, "failed outside the promised time"},
+		"a share fails for 3 s, and 1 s is promised":               {failEach(short(podRestarts), 6, 19*second, 22*second, history.Refused), second, verdict.Violated, "failed outside the promised time"},
+		"all fail for 10 s, and 60 s are promised":                 {failEach(short(podRestarts), 1, 19*second, 29*second, history.Refused), 60 * second, verdict.Violated, "more than the victims' share failed"},
+		"a share fails for 10 s, and more is promised than exists": {failEach(short(podRestarts), 6, 19*second, 29*second, history.Refused), 1 << 62, verdict.Held, "was promised"},
+	} {
+		v := judge.CheckAll(test.b.Run(), []invariant.Invariant{invariant.NoFailedRequests{}, invariant.FailuresEndWithin{Limit: test.limit}})[1]
+		if v.Outcome != test.want || !strings.Contains(v.Seen, test.says) {
+			t.Errorf("%s: %s, want %s: %s", name, v.Outcome, test.want, v.Seen)
+		}
+	}
+}
+
+// TestFewRequestsShowNothingOfAShare: if all requests fail, and so few were sent that chance may have led all to the victims, nothing shows that another
+// pod answered.
+func TestFewRequestsShowNothingOfAShare(t *testing.T) {
+	const few = 10
+	five, four, three := []int{1, 2, 3, 4, 5}, []int{1, 2, 3, 4}, []int{1, 2, 3}
+	for name, test := range map[string]struct {
+		b    *ht.Builder
+		want verdict.Outcome
+		says string
+	}{
+		"five of six are restarted, and all fail for 3 s":        {failEach(strike(calmAt(few), podRestarts, 20*second, 2*second, five...), 1, 18500*ms, 21450*ms, history.Refused), verdict.Unknown, "nothing shows that the pods that were left could answer"},
+		"four of six fail, and all requests for 1.5 s":           {failEach(strike(calmAt(few), podFails, 20*second, 2*second, four...), 1, 20*second, 21500*ms, history.Refused), verdict.Unknown, "nothing shows that the pods that were left could answer"},
+		"three of six are evicted, and all requests for 1 s":     {failEach(strike(calmAt(few), podEvicted, 20*second, 2*second, three...), 1, 20*second, 21*second, history.Refused), verdict.Unknown, "nothing shows that the pods that were left could answer"},
+		"five of six are restarted, and two of three requests":   {failMost(strike(calmAt(few), podRestarts, 20*second, 2*second, five...), 18500*ms, 21450*ms), verdict.Held, ""},
+		"one of six is restarted, and one request fails":         {failEach(strike(calmAt(few), podRestarts, 20*second, 2*second, 3), 6, 20*second, 20500*ms, history.Refused), verdict.Held, ""},
+		"five of six are restarted, and all fail, of many":       {failEach(strike(calm(), podRestarts, 20*second, 2*second, five...), 1, 18500*ms, 21450*ms, history.Refused), verdict.Violated, "more than the victims' share failed"},
+		"five of six are restarted, and all fail for twice that": {failEach(strike(calmAt(few), podRestarts, 20*second, 2*second, five...), 1, 18500*ms, 24100*ms, history.Refused), verdict.Violated, "more than the victims' share failed"},
+	} {
+		run := test.b.Run()
+		list := judge.CheckAll(run, promised(*run.Header.Recorded)[:2])
+		if v := list[1]; v.Outcome != test.want || !strings.Contains(v.Seen, test.says) || judge.Overall(list) == verdict.Held && test.want != verdict.Held {
+			t.Errorf("%s: %s, want %s: %s", name, v.Outcome, test.want, v.Seen)
+		}
+	}
+}
+
+// deletes has a pod deleted, which another replaces.
+func deletes(b *ht.Builder, at history.Offset, n int) *ht.Builder {
+	name, node := fmt.Sprintf("backend-%d", n), fmt.Sprintf("w%d", n)
+	left := without([]int{1, 2, 3, 4, 5, 6}, n)
+	old, young := ht.ReadyPod(name, node, history.Modified), ht.ReadyPod(name, node, history.Added)
+	old.Deleting, young.UID = true, young.UID+"-2"
+	b.Pod(at, old).Slice(at+50*ms, sliceOf(left...)).Workload(at+60*ms, ht.BackendWorkload(5, 6))
+	old.Change = history.Deleted
+	return b.Pod(at+2*second, old).Pod(at+3*second, young).Slice(at+3050*ms, sliceOf(1, 2, 3, 4, 5, 6)).Workload(at+3060*ms, ht.BackendWorkload(6, 6))
+}
+
+// TestADeletionBeginsBeforeItIsReported: a server that ends its connections at once does so before a watch tells of the deletion.
+func TestADeletionBeginsBeforeItIsReported(t *testing.T) {
+	for _, how := range []ends{podRestarts, podFails, podEvicted} {
+		for before, want := range map[history.Offset]verdict.Outcome{80 * ms: verdict.Unknown, 500 * ms: verdict.Unknown, 900 * ms: verdict.Unknown, 2500 * ms: verdict.Held} {
+			b := deletes(strike(calm(), how, 19*second, 500*ms, 4), 20*second, 2)
+			failEach(b, 6, 20*second-before, 20*second-before+70*ms, history.Reset)
+			run := b.Run()
+			list := judge.CheckAll(run, promised(*run.Header.Recorded)[:2])
+			if list[0].Outcome != want || judge.Overall(list) != want {
+				t.Errorf("%s before the report: %s: %s, and %s", before, list[0].Outcome, list[0].Seen, list[1].Seen)
+			}
+		}
+	}
+}
+
+// TestWhatBeganBeforeARecordingLastsNoLonger than what begins in it.
+func TestWhatBeganBeforeARecordingLastsNoLonger(t *testing.T) {
+	lost := func() *ht.Builder {
+		node, pod := ht.ReadyNode("w3", "b"), ht.ReadyPod("backend-3", "w3", history.Modified)
+		node.Ready, pod.Ready = "Unknown", false
+		return calm().Node(9*second, node).Pod(9*second, pod).Slice(9050*ms, sliceOf(1, 2, 4, 5, 6))
+	}
+	before := func(how ends) *ht.Builder { return strike(calm(), how, 9*second, 500*ms, 3) }
+	for name, test := range map[string]struct {
+		b     *ht.Builder
+		at    history.Offset // from when a share fails for a second
+		limit history.Offset
+		want  verdict.Outcome
+	}{
+		"a restart, and failures at once":                   {before(podRestarts), 10 * second, 0, verdict.Unknown},
+		"a restart, and failures 11 s later":                {before(podRestarts), 20 * second, 0, verdict.Violated},
+		"a failed pod, and failures 11 s later":             {before(podFails), 20 * second, 0, verdict.Violated},
+		"an eviction, and failures 5 s later":               {before(podEvicted), 14 * second, 0, verdict.Violated},
+		"a restart, of which the file promises 20 s":        {before(podRestarts), 20 * second, 20 * second, verdict.Unknown},
+		"a restart, of which the file promises 2 s":         {before(podRestarts), 20 * second, 2 * second, verdict.Violated},
+		"a lost node, and failures 11 s later":              {lost(), 20 * second, 0, verdict.Unknown},
+		"a lost node, and failures 11 s later, 20 promised": {lost(), 20 * second, 20 * second, verdict.Unknown},
+	} {
+		b := failEach(test.b, 6, test.at, test.at+second, history.Refused)
+		list := judge.CheckAll(b.Run(), []invariant.Invariant{invariant.NoFailedRequests{}, invariant.FailuresEndWithin{Limit: test.limit}})
+		if all := judge.Overall(list); all != test.want {
+			t.Errorf("%s: %s, want %s: %s, and %s", name, all, test.want, list[0].Seen, list[1].Seen)
 		}
 	}
 }

@@ -20,6 +20,16 @@ func unwatched(b *ht.Builder) *ht.Builder {
 	return b.DropEvents(func(e history.Event) bool { return e.Node != nil })
 }
 
+// kubeNote adds a Kubernetes Event about a pod.
+func kubeNote(b *ht.Builder, at history.Offset, name, reason, source string) *ht.Builder {
+	return b.Event(history.Event{T: at, KubeNote: &history.KubeNote{Namespace: ht.Namespace, Kind: "Pod", Name: name, Reason: reason, Source: source}})
+}
+
+// unhealthy has a kubelet report a readiness probe that failed.
+func unhealthy(b *ht.Builder, at history.Offset, name string) *ht.Builder {
+	return kubeNote(b, at, name, "Unhealthy", "kubelet")
+}
+
 // fades makes a ready pod unready, as the control plane does to the pods of a node that it does not hear.
 func fades(b *ht.Builder, at history.Offset, name, node string) *ht.Builder {
 	p := ht.ReadyPod(name, node, history.Modified)
@@ -44,15 +54,21 @@ func TestANodeThatNobodyMayWatchExplainsFailures(t *testing.T) {
 		want verdict.Outcome
 		says string
 	}{
-		"a real loss":                          {real, verdict.Unknown, "nodes were not watched"},
-		"pods that become unready":             {unwatched(fades(share(calm()), 30*second, "backend-3", "w3").Slice(30100*ms, sliceOf(1, 2, 4, 5, 6))), verdict.Unknown, "nodes were not watched, and all pods on node w3 became unready together"},
-		"pods of a node that is deleted":       {unwatched(share(calm()).Pod(31*second, collected).Pod(31*second+ms, gone).Slice(31100*ms, sliceOf(1, 2, 4, 5, 6))), verdict.Unknown, "nodes were not watched"},
-		"nothing":                              {unwatched(share(calm())), verdict.Violated, "while nothing that requests reach was disturbed"},
-		"a pod beside another that stays":      {unwatched(fades(share(calm()).Pod(3*second, neighbour), 30*second, "backend-3", "w3")), verdict.Violated, "while nothing that requests reach was disturbed"},
-		"a pod that becomes unready too early": {unwatched(fades(share(calm()), 15*second, "backend-3", "w3")), verdict.Violated, "while nothing that requests reach was disturbed"},
-		"a drain that drops requests":          {unwatched(failEach(asRecorded(ht.Healthy()), 8, 17100*ms, 18300*ms, history.Refused)), verdict.Violated, "requests failed"},
+		"a real loss":                                          {real, verdict.Unknown, "nodes were not watched"},
+		"pods that become unready":                             {unwatched(fades(share(calm()), 30*second, "backend-3", "w3").Slice(30100*ms, sliceOf(1, 2, 4, 5, 6))), verdict.Unknown, "nodes were not watched, and all pods on node w3 became unready together"},
+		"pods of a node that is deleted":                       {unwatched(share(calm()).Pod(31*second, collected).Pod(31*second+ms, gone).Slice(31100*ms, sliceOf(1, 2, 4, 5, 6))), verdict.Unknown, "nodes were not watched"},
+		"nothing":                                              {unwatched(share(calm())), verdict.Violated, "while nothing that requests reach was disturbed"},
+		"a pod beside another that stays":                      {unwatched(fades(share(calm()).Pod(3*second, neighbour), 30*second, "backend-3", "w3")), verdict.Violated, "while nothing that requests reach was disturbed"},
+		"a pod that becomes unready too early":                 {unwatched(fades(share(calm()), 15*second, "backend-3", "w3")), verdict.Violated, "while nothing that requests reach was disturbed"},
+		"a drain that drops requests":                          {unwatched(failEach(asRecorded(ht.Healthy()), 8, 17100*ms, 18300*ms, history.Refused)), verdict.Violated, "requests failed"},
+		"a pod that fails its readiness probe once":            {unhealthy(fades(failEach(asRecorded(ht.Healthy()), 8, 17100*ms, 18300*ms, history.Refused), 18*second, "backend-3", "w3"), 18*second, "backend-3"), verdict.Violated, "requests failed"},
+		"beside a share that fails":                            {unhealthy(fades(share(calm()), 30*second, "backend-3", "w3"), 30*second, "backend-3"), verdict.Violated, "while nothing that requests reach was disturbed"},
+		"beside a pod of the same node that fades":             {unhealthy(fades(fades(share(calm()).Pod(3*second, neighbour), 30*second, "backend-3", "w3"), 30*second, "backend-9", "w3"), 29*second, "backend-9"), verdict.Violated, "while nothing that requests reach was disturbed"},
+		"a kubelet that reported something long before":        {unhealthy(fades(share(calm()), 30*second, "backend-3", "w3"), 12*second, "backend-3"), verdict.Unknown, "nodes were not watched"},
+		"a kubelet of another node that reported a bad probe":  {unhealthy(fades(share(calm()), 30*second, "backend-3", "w3"), 30*second, "backend-4"), verdict.Unknown, "nodes were not watched"},
+		"a node controller that reported the loss of the node": {kubeNote(fades(share(calm()), 30*second, "backend-3", "w3"), 30*second, "backend-3", "NodeNotReady", "node-controller"), verdict.Unknown, "nodes were not watched"},
 	} {
-		list := judge.CheckAll(test.b.Run(), ends)
+		list := judge.CheckAll(unwatched(test.b).Run(), ends)
 		if all := judge.Overall(list); all != test.want || !slices.ContainsFunc(list, func(v verdict.Verdict) bool { return v.Outcome == test.want && strings.Contains(v.Seen, test.says) }) {
 			t.Errorf("%s: %s, want %s: %s\n%s\n%s", name, all, test.want, test.says, list[0].Seen, list[1].Seen)
 		}

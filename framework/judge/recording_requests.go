@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"cmp"
 	"iter"
 	"slices"
 	"strings"
@@ -64,7 +65,11 @@ func (r *recording) judgeRequests() error {
 			quiet.checks[i] = p.(invariant.RequestInvariant).Requests(quiet.facts, quiet.tally)
 		}
 	}
-	unclear := &unclear{during: r.Unclear(reached...), unseen: r.Unseen(reached...), lasts: invariant.NodeLossLimit(r.run.Header.Cluster.Timings)}
+	_, ends := r.both(nil)
+	lasts := func(kind disturbances.Kind) time.Duration {
+		return cmp.Or(ends, &invariant.FailuresEndWithin{}).Lasts(r.run, kind == disturbances.NodeLost)
+	}
+	unclear := &unclear{during: r.Unclear(lasts, reached...), unseen: r.Unseen(reached...)}
 	err := pass(r.run.Requests, all, quiet, unclear)
 	r.rows = append(r.rows, unclear.doubts()...)
 	r.end(all, quiet, err)
@@ -99,22 +104,19 @@ func (r *recording) pods(of []*parts.Part) iter.Seq[string] {
 // unclear counts failures that something may explain of which too little is known.
 type unclear struct {
 	during, unseen []disturbances.Disturbance
-	lasts          time.Duration // failures, after what is in during
-	failed, hidden uint64        // outside of all episodes because of what is in during, and anywhere because of what is in unseen
+	failed, hidden uint64 // outside of all episodes because of what is in during, and anywhere because of what is in unseen
 }
 
 // takes counts a failure that something may explain. Within says that it is one of an episode.
 func (u *unclear) takes(r *history.Request, within bool) bool {
-	explains := func(all []disturbances.Disturbance, lasts time.Duration) bool {
-		return slices.ContainsFunc(all, func(d disturbances.Disturbance) bool { return r.Done >= d.From && r.Sent <= max(d.Seen, d.Over)+lasts })
-	}
+	explains := func(d disturbances.Disturbance) bool { return r.Done >= d.From && r.Sent <= d.Over }
 	switch {
 	case !r.Outcome.Failed():
 		return false
-	case explains(u.unseen, evidence.PropagationSlack):
+	case slices.ContainsFunc(u.unseen, explains):
 		u.hidden++
 		return true
-	case !within && explains(u.during, u.lasts):
+	case !within && slices.ContainsFunc(u.during, explains):
 		u.failed++
 		return true
 	}
@@ -177,14 +179,10 @@ func (r *recording) check(i int, e *disturbances.Episode, p *passing) invariant.
 
 // answersForQuiet says whether a promise is broken by requests that fail while nothing is disturbed.
 func (r *recording) answersForQuiet(p invariant.Invariant) bool {
+	_, about := p.(invariant.PlannedInvariant)
+	_, ends := p.(invariant.FailuresEndWithin)
 	planned, _ := r.both(nil)
-	switch p.(type) {
-	case invariant.PlannedInvariant:
-		return true
-	case invariant.FailuresEndWithin:
-		return !planned
-	}
-	return false
+	return about || ends && !planned
 }
 
 // both says whether there is a promise about what is planned, and which is about what is involuntary, of some lanes; none means any. Nil: there is none.

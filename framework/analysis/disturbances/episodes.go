@@ -134,12 +134,20 @@ func (r *Recording) Quiet(list ...*parts.Part) history.Run {
 	return run
 }
 
-// Unclear are the involuntary disturbances that touch some parts and do not count: how long their failures may last is not known.
-func (r *Recording) Unclear(list ...*parts.Part) (all []Disturbance) {
-	for i := range r.All {
-		if d := &r.All[i]; !r.Counts(d) && !d.Kind.Voluntary() && r.Touches(d, list...) {
-			all = append(all, *d)
+// Unclear are the involuntary disturbances that touch some parts and do not count: what failed because of them is not known. They are over when failures
+// must have ended, which last for a time. A pod on a node that stays may take its grace period to end.
+func (r *Recording) Unclear(lasts func(Kind) time.Duration, list ...*parts.Part) (all []Disturbance) {
+	for _, d := range r.All {
+		if r.Counts(&d) || d.Kind.Voluntary() || !r.Touches(&d, list...) {
+			continue
 		}
+		for _, p := range d.Pods {
+			if d.Kind != NodeLost {
+				d.Over = max(d.Over, r.gone[p.UID])
+			}
+		}
+		d.Over = max(d.Seen, d.Over) + lasts(d.Kind)
+		all = append(all, d)
 	}
 	return all
 }

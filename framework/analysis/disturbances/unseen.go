@@ -32,7 +32,7 @@ func (r *Recording) Unseen(list ...*parts.Part) (all []Disturbance) {
 				if !alone && slices.ContainsFunc(list, func(part *parts.Part) bool { return r.has(part, pod) }) {
 					all = append(all, Disturbance{
 						Kind: NodeLost, Name: "the loss of node " + node, Words: fmt.Sprintf("all pods on node %s became unready together", node),
-						From: max(0, at-silent), Seen: at, Over: at, Told: at, Pods: []Pod{pod},
+						From: max(0, at-silent), Seen: at, Over: at + evidence.PropagationSlack, Told: at, Pods: []Pod{pod},
 					})
 				}
 			}
@@ -40,20 +40,25 @@ func (r *Recording) Unseen(list ...*parts.Part) (all []Disturbance) {
 	}
 	for _, d := range r.All {
 		if d.Kind == NodeLost && len(d.Nodes) == 0 && r.Touches(&d, list...) {
-			d.From = max(0, d.From-silent-afterwards)
+			d.From, d.Over = max(0, d.From-silent-afterwards), max(d.Seen, d.Over)+evidence.PropagationSlack
 			all = append(all, d)
 		}
 	}
 	return sorted(all)
 }
 
-// fadings are the moments at which a ready pod was reported as unready, and as neither ending nor restarted.
+// fadings are the moments at which a ready pod was reported as unready, and as neither ending nor restarted, while its kubelet reported nothing: it does of
+// each readiness probe that fails.
 func fadings(p *timeline.Pod) iter.Seq[history.Offset] {
 	return func(yield func(history.Offset) bool) {
 		for i := 1; i < len(p.Reports); i++ {
 			was, is := p.Reports[i-1].Value, p.Reports[i].Value
 			faded := timeline.Healthy(was) && !is.Ready && !timeline.Terminating(is) && !is.Ended() && is.Restarts == was.Restarts
-			if faded && !yield(p.Reports[i].At) {
+			at := p.Reports[i].At
+			heard := func(said history.Offset) bool {
+				return said >= at-evidence.PropagationSlack && said <= at+evidence.WatchSkew
+			}
+			if faded && !slices.ContainsFunc(p.Kubelet, heard) && !yield(at) {
 				return
 			}
 		}

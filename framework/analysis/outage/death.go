@@ -81,13 +81,13 @@ func (d *Death) Since() string {
 }
 
 // ofPods are the outages of a fault of a recording that ended pods, or restarted their containers, while their nodes stayed. The control plane knows of
-// each as soon as it is reported, so it has only the time that proxies need, and not that of a lost node: from when it may have happened until the pod
-// was reported as not ready, or restarted, and PropagationSlack later.
+// each as soon as it is reported, so it has what is promised, or else only the time that proxies need, and not that of a lost node: from when it may have
+// happened until the pod was reported as not ready, or restarted, and the limit later.
 func ofPods(f *evidence.Run, fault *stages.FaultLife, limit time.Duration) (list []*Outage) {
 	within := func(at history.Offset) bool { return at >= fault.Injecting.At && at <= fault.Seen.At }
 	add := func(pods []string, from, noticed history.Offset) {
 		noticed = min(noticed, from+maxOutage)
-		d := &Death{name: fault.Name, from: max(0, from), seen: noticed, pods: pods, until: noticed + min(limit, evidence.PropagationSlack)}
+		d := &Death{name: fault.Name, from: max(0, from), seen: noticed, pods: pods, until: noticed + limit}
 		d.limit = d.until - d.from
 		list = append(list, &Outage{name: d.name, From: d.from, To: d.until, deaths: []*Death{d}, clock: f.ClockError()})
 	}

@@ -44,10 +44,10 @@ type Outage struct {
 	recorded bool
 }
 
-// Outages returns an outage for each fault that was seen to take effect, of the given limit, and joins those that overlap. What takes
-// pods away in an orderly way is no outage. Requests on the lanes, of which none means all, go to the service. Empty means the one that the lanes
+// Outages returns an outage for each fault that was seen to take effect, of the limit of a lost node or, in a recording, that of other pods, and joins those
+// that overlap. What takes pods away in an orderly way is no outage. Requests on the lanes, of which none means all, go to the service. Empty means the one that the lanes
 // name, or else the only service that had endpoints on the victims.
-func Outages(f *evidence.Run, limit time.Duration, service string, lanes []history.Lane) (list []*Outage) {
+func Outages(f *evidence.Run, limit, ofOthers time.Duration, service string, lanes []history.Lane) (list []*Outage) {
 	doors := []string{service}
 	if service == "" {
 		doors = doorsOf(f.Record, lanes)
@@ -58,7 +58,7 @@ func Outages(f *evidence.Run, limit time.Duration, service string, lanes []histo
 			continue
 		}
 		if recorded && len(fault.Nodes) == 0 {
-			list = append(list, ofPods(f, &fault, limit)...)
+			list = append(list, ofPods(f, &fault, min(ofOthers, maxOutage))...)
 			continue
 		}
 		d := &Death{name: fault.Name, from: fault.Injecting.At, limit: min(limit, maxOutage), healing: fault.Healing, nodes: fault.Nodes, pods: fault.Pods}
@@ -243,7 +243,7 @@ func (o *Outage) AllDoubts(failed bool) verdict.Missing {
 		d.Add("no service had an endpoint on the victims of %s, although they answered", o.name)
 	}
 	if o.recorded && o.share >= 1 && slices.ContainsFunc(o.lanes, func(l *outageLane) bool { return l.failed+l.kept > 0 }) {
-		d.Add("requests failed while %s, so that none could go anywhere else: a share of all shows nothing", o.Words)
+		d.Add("requests failed while %s, and no pod was left that could answer, so this neither breaks nor proves the promise", o.Words)
 	}
 	for _, death := range o.deaths {
 		if death.until > 0 { // from then on nothing is allowed, whenever the pod died

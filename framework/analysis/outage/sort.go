@@ -109,8 +109,8 @@ func (x *Sorter) Longest(otherwise time.Duration) (limit time.Duration) {
 	return cmp.Or(limit, otherwise)
 }
 
-// Planned separates the failures that no outage explains, which are what is judged of something planned that happened at the same time. Either counts
-// those that an outage explains, and something planned may explain as well: nothing tells whose they are. All requests must have been read.
+// Planned returns the failures that no outage explains, and counts those that both an outage and the planned disturbance may explain: nothing tells whose
+// they are. All requests must have been read.
 func (x *Sorter) Planned() (rest *failures.Failures, either uint64) {
 	x.findDeaths()
 	rest = x.Failures.None()
@@ -130,8 +130,8 @@ func (x *Sorter) Planned() (rest *failures.Failures, either uint64) {
 	return rest, either
 }
 
-// planned reports whether something planned may explain similar failures: it was in force, or proxies may still have followed it, and the failures
-// are not known to be those of other pods.
+// planned reports whether something planned may explain similar failures: it was in force, as it may have been before a watch reported it, or proxies may
+// still have followed it, and the failures are not known to be those of other pods.
 func (x *Sorter) planned(like attribution.SimilarFailures, kind attribution.FailureGroup, a attribution.Attribution) bool {
 	return slices.ContainsFunc(x.Facts.Faults, func(fault stages.FaultLife) bool {
 		off := x.Facts.ClockError()
@@ -139,7 +139,7 @@ func (x *Sorter) planned(like attribution.SimilarFailures, kind attribution.Fail
 		if fault.Healed.OK {
 			over = fault.Healed.At + evidence.PropagationSlack + off
 		}
-		if !fault.Voluntary || !fault.Injecting.OK || like.Last.Done < fault.Injecting.At-off || like.First.Sent > over {
+		if !fault.Voluntary || !fault.Injecting.OK || like.Last.Done < fault.Injecting.At-evidence.WatchSkew-off || like.First.Sent > over {
 			return false
 		}
 		taken := Death{nodes: fault.Nodes, pods: fault.Pods}
@@ -198,48 +198,31 @@ func (s *SortedFailures) mayBeNoise(o *Outage, like attribution.SimilarFailures,
 	}
 }
 
-// AtOnce returns the first lane on which too many requests failed in a part of an outage.
-func AtOnce(list []Share) *Share {
+// AtOnce returns the first lane on which too many requests failed in a part of an outage, and all such lanes.
+func AtOnce(list []Share) (first *Share, lanes []history.Lane) {
 	for i := range list {
 		if list[i].Burst != nil {
-			return &list[i]
+			first, lanes = cmp.Or(first, &list[i]), append(lanes, list[i].Lane)
 		}
 	}
-	return nil
+	return first, lanes
 }
 
-// LanesAtOnce returns all lanes for which AtOnce holds.
-func LanesAtOnce(list []Share) (lanes []history.Lane) {
-	for i := range list {
-		if list[i].Burst != nil {
-			lanes = append(lanes, list[i].Lane)
-		}
-	}
-	return lanes
-}
-
-// TooMany returns the first lane on which more requests failed than the victims' share and noise explain. What only noise explains, over the
-// whole outage or in a part of it, it adds to Noise.
-func (s *SortedFailures) TooMany(list []Share) *Share {
+// TooMany returns the first lane on which more requests failed than the victims' share and noise explain, and all such lanes. What only noise explains, over
+// the whole outage or in a part of it, it adds to Noise.
+func (s *SortedFailures) TooMany(list []Share) (first *Share, lanes []history.Lane) {
 	for i := range list {
 		of := &list[i]
+		if o := of.Outage; o.recorded && o.share < 1 && of.all > 2 && of.Failed == of.all && !of.Tested() {
+			s.Doubts.Add("%s, and nothing shows that the pods that were left could answer", of)
+		}
 		maybe := s.maybe[of.Outage.lane(of.Lane)]
 		switch {
 		case of.exceeds(maybe.all.Total):
-			return of
-		case of.exceeds(0) || of.noisyBurst && of.Burst == nil:
+			first, lanes = cmp.Or(first, of), append(lanes, of.Lane)
+		case first == nil && (of.exceeds(0) || of.noisyBurst && of.Burst == nil):
 			s.Noise.AddAll(maybe.inside)
 		}
 	}
-	return nil
-}
-
-// LanesBeyond returns all lanes for which TooMany holds.
-func (s *SortedFailures) LanesBeyond(list []Share) (lanes []history.Lane) {
-	for i := range list {
-		if of := &list[i]; of.exceeds(s.maybe[of.Outage.lane(of.Lane)].all.Total) {
-			lanes = append(lanes, of.Lane)
-		}
-	}
-	return lanes
+	return first, lanes
 }

@@ -48,6 +48,8 @@ type Pod struct {
 	Downtimes []Downtime
 	restarts  int
 	kills     []history.Offset // of containers, according to Kubernetes Events
+	// Kubelet is when its kubelet reported something about it, according to them.
+	Kubelet []history.Offset
 
 	// Endpoints are the pod's endpoints by Service; a Service of which the pod never was an endpoint has none.
 	Endpoints map[string]Series[Endpoint]
@@ -162,6 +164,9 @@ func (p *Pod) restarted(at history.Offset) {
 
 // note adds a Kubernetes Event about the pod.
 func (p *Pod) note(at history.Offset, n *history.KubeNote) {
+	if n.Source == "kubelet" {
+		p.Kubelet = append(p.Kubelet, at)
+	}
 	switch n.Reason {
 	case "Killing":
 		p.kills = append(p.kills, at)
