@@ -30,8 +30,8 @@ type attackedKind struct {
 
 var attackedKinds = []attackedKind{
 	{"scenarios", heldRecords, remove, 10_000, 0, nil},
-	{"recordings", heldRecordings, removeFromRecording, 1_000, 60, []evidence.Part{evidence.PartRevert, evidence.PartSlices}},
-	{"sessions", heldSessions, removeFromSession, 1_000, 60, []evidence.Part{evidence.PartRevert, evidence.PartSlices}},
+	{"recordings", heldRecordings, removeFromRecording, 1_000, 66, []evidence.Part{evidence.PartRevert}},
+	{"sessions", heldSessions, removeFromSession, 1_000, 66, []evidence.Part{evidence.PartRevert}},
 }
 
 // heldRecord is a record, and a promise that is held of it.

@@ -48,7 +48,11 @@ func TestWithoutItsEvidenceNothingIsHeld(t *testing.T) {
 			byNeed := make(map[evidence.Part][]removal)
 			var needs []evidence.Part // in the order in which they are found
 			for _, h := range kind.held(t) {
-				for _, need := range h.promise().Needs().All() {
+				all := h.promise().Needs().All()
+				if _, requests := h.promise().(invariant.RequestInvariant); requests && kind.name != "scenarios" { // which tell whom requests may have met
+					all = append(all, evidence.PartSlices)
+				}
+				for _, need := range all {
 					if byNeed[need] == nil {
 						needs = append(needs, need)
 					}

@@ -244,6 +244,28 @@ func nobodyAnswers(b *ht.Builder) bool {
 	return n > 0
 }
 
+// withoutSlices drops the slices of a recording, or what they say of pods. A workload need not have a Service, but requests come to some.
+func withoutSlices(random *rand.Rand, p invariant.Invariant, b *ht.Builder) string {
+	if _, requests := p.(invariant.RequestInvariant); !requests {
+		return ""
+	}
+	switch random.IntN(3) {
+	case 0:
+		b.EditEvents(func(e *history.Event) {
+			if e.Slice != nil {
+				e.Slice.Endpoints = nil
+			}
+		})
+		return "slices without endpoints"
+	case 1:
+		asked(b, func(r *history.Recorded) {
+			r.NotWatched = []history.NotWatched{{What: "endpointslices", Why: "this user must not list endpointslices"}}
+		})
+	}
+	b.DropEvents(func(e history.Event) bool { return e.Slice != nil })
+	return "no slices"
+}
+
 // removeFromRecording is remove for a recording: its disturbances are its faults, and only the times around them count.
 func removeFromRecording(random *rand.Rand, need evidence.Part, p invariant.Invariant, b *ht.Builder) string {
 	shown := shownIn(b)
@@ -272,8 +294,10 @@ func removeFromRecording(random *rand.Rand, need evidence.Part, p invariant.Inva
 		from, _ := b.Run().UnderLoad()
 		b.DropEvents(func(e history.Event) bool { return e.T >= from && (e.Pod != nil || e.Node != nil || e.Workload != nil) })
 		return "no disturbance"
-	case evidence.PartRevert, evidence.PartSlices:
-		return "" // nobody reverts what disturbs a recording, and a workload need not have a Service
+	case evidence.PartRevert:
+		return "" // nobody reverts what disturbs a recording
+	case evidence.PartSlices:
+		return withoutSlices(random, p, b)
 	case evidence.PartWatches:
 		what := pick(random, "pods", "nodes", "endpointslices", "poddisruptionbudgets", "deployments")
 		for i := range shown {
