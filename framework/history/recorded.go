@@ -9,8 +9,9 @@ import "time"
 type Recorded struct {
 	// Command was run while the cluster was recorded, with its arguments; empty: none was. A Step of the name CommandStep says when.
 	Command []string `json:"command,omitempty"`
-	// Does are the kinds of disturbances (package disturbances) as which the watches may see what holdfast itself does in the time of the command. If they
-	// see none of them then, it had no effect. Empty: holdfast does nothing.
+	// Does are the kinds of disturbances (package disturbances) as which the watches may see what holdfast itself does in the time of the command, with the
+	// node or workload: "drain of w1", "rollout of shop/web"; older records have the kinds alone. If they see none of them then, it had no effect. Empty:
+	// holdfast does nothing.
 	Does []string `json:"does,omitempty"`
 	// For is how long the cluster was to be recorded; zero: until the command ended, or until somebody ended the recording.
 	For time.Duration `json:"for,omitempty"`

@@ -90,12 +90,22 @@ func (r *recording) effect() (d verdict.Missing) {
 	does := r.run.Header.Recorded.Does
 	begin, end, ran := r.Command()
 	seen := func(d disturbances.Disturbance) bool {
-		return slices.Contains(does, string(d.Kind)) && d.From <= end+evidence.WatchSkew && max(d.Seen, d.Over) >= begin
+		return slices.ContainsFunc(does, func(does string) bool { return r.is(&d, does) }) && d.From <= end+evidence.WatchSkew && max(d.Seen, d.Over) >= begin
 	}
 	if len(does) > 0 && (!ran || !slices.ContainsFunc(r.All, seen)) {
 		d.Add("what holdfast did had no effect: the watches saw no %s meanwhile", strings.Join(does, " or "))
 	}
 	return d
+}
+
+// is says whether a disturbance may be what holdfast did: see history.Recorded. Of a disturbance that names no workload, its pods tell which it was.
+func (r *recording) is(d *disturbances.Disturbance, does string) bool {
+	kind, of, named := strings.Cut(does, " of ")
+	is := func(key history.Key) bool { return parts.Name(key) == of }
+	return kind == string(d.Kind) && (!named || slices.Contains(d.Nodes, of) || slices.ContainsFunc(d.Workloads, is) || slices.ContainsFunc(d.Pods, func(p disturbances.Pod) bool {
+		part := r.Parts.OfPod(p.UID)
+		return p.Node == of || len(d.Workloads) == 0 && part != nil && slices.ContainsFunc(part.Workloads, is)
+	}))
 }
 
 // command reports a command whose time is not known.
@@ -240,13 +250,8 @@ func reason(v verdict.Verdict) string {
 	return v.Seen
 }
 
-func ofOutcome(all []judged, o verdict.Outcome) (list []judged) {
-	for _, one := range all {
-		if one.Outcome == o {
-			list = append(list, one)
-		}
-	}
-	return list
+func ofOutcome(all []judged, o verdict.Outcome) []judged {
+	return slices.DeleteFunc(slices.Clone(all), func(one judged) bool { return one.Outcome != o })
 }
 
 // broken is the verdict on a promise that was broken in some episodes: that of the first.

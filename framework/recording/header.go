@@ -74,6 +74,6 @@ func (s *Session) file() runfolder.File {
 		ID: r.ID, Started: time.Now(), Holdfast: r.Holdfast, Kubernetes: s.Survey.Identity.Kubernetes, Seed: r.Seed, Args: r.Args, Reproduce: r.Again,
 		Machine:   runfolder.ThisMachine(),
 		Chosen:    r.Chosen,
-		Scenarios: []runfolder.ScenarioResult{{Name: r.Scenario, Dir: r.Scenario, Claim: r.Claim, Reproduce: r.Again}},
+		Scenarios: append(slices.Clone(r.Before), runfolder.ScenarioResult{Name: r.Scenario, Dir: r.Scenario, Claim: r.Claim, Reproduce: r.Again}),
 	}
 }

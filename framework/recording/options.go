@@ -51,13 +51,13 @@ type Options struct {
 	Settled time.Duration
 	// Promises replace the usual ones.
 	Promises []invariant.Invariant
-	// Class is that of all that happens, if the body does it. Of what is voluntary no request may fail, not even those to pods and nodes that are lost
-	// without notice; of what is involuntary only the victims' share may. The zero value: the record tells what is which.
+	// Class decides which promise applies to everything in the recording: of what is voluntary no request may fail, not even those to pods and nodes that
+	// are lost without notice; of what is involuntary only the victims' share may. Zero: the promise of each disturbance is that of its kind.
 	Class apptest.Class
 	// Promised is what is promised of the probes' requests.
 	Promised apptest.Promises
-	// Does are the kinds of disturbances of which the body makes one for holdfast; none: it disturbs nothing. What it did is read from the record like
-	// everything else.
+	// Does is that of the record: the kinds of disturbances of which the body makes one for holdfast, with their object; none: it disturbs nothing. What it did
+	// is read from the record like everything else.
 	Does []string
 
 	// Run identifies the run that the record belongs to.
@@ -78,6 +78,8 @@ type Run struct {
 	Again    string // the command that does the same again
 	// Chosen are the scenarios of the run, if it has others: until it has a result of each it is not whole.
 	Chosen []runfolder.Chosen
+	// Before are the results of those that came before this one.
+	Before []runfolder.ScenarioResult
 }
 
 func (o *Options) fill() error {

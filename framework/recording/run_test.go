@@ -23,6 +23,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/history/stages"
+	"github.com/holdfast-ha/holdfast/framework/judge"
 	"github.com/holdfast-ha/holdfast/framework/poll"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
@@ -397,4 +398,36 @@ func TestAnAPIServerThatIsAway(t *testing.T) {
 			t.Errorf("%d gaps, want one of each watch", gaps)
 		}
 	})
+}
+
+// TestARunKeepsWhatItHasFound: a recording that is one of several steps leaves the results of those before it in run.json, from its beginning on: a run that
+// is killed in it is worth what they are.
+func TestARunKeepsWhatItHasFound(t *testing.T) {
+	for outcome, want := range map[string]judge.Worth{"violated": judge.RunViolated, "held": judge.RunUnknown, "unknown": judge.RunUnknown} {
+		s := newStaging(t)
+		o, _ := s.options(t)
+		o.Before, o.Settled = time.Second, time.Second
+		o.Run.Before = []runfolder.ScenarioResult{{Name: "app/rollout", Dir: "app/rollout", Outcome: outcome}}
+		o.Run.Chosen = []runfolder.Chosen{{Name: "app/rollout"}, {Name: o.Run.Scenario}, {Name: "app/drain"}}
+		during := runfolder.File{}
+		file, err := Record(t.Context(), o, func(context.Context, *Session) (err error) {
+			during, err = runfolder.ReadFile(o.Run.Dir)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		after, err := runfolder.ReadFile(o.Run.Dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for when, f := range map[string]runfolder.File{"in it": during, "after it": after, "what it returns": file} {
+			if len(f.Scenarios) != 2 || f.Scenarios[0].Outcome != outcome || f.Scenarios[1].Name != o.Run.Scenario || judge.WorthOf(f) != want {
+				t.Errorf("%s, %s: %s: %+v", outcome, when, judge.WorthOf(f), f.Scenarios)
+			}
+		}
+		if file.Outcome != string(want) || len(o.Run.Before) != 1 {
+			t.Errorf("%s: the run is said to be %s", outcome, file.Outcome)
+		}
+	}
 }

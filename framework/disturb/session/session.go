@@ -123,6 +123,7 @@ func (s *Session) steps(ctx context.Context) (file runfolder.File, err error) {
 	}
 	for i, planned := range s.Plan.Steps {
 		var one runfolder.ScenarioResult
+		s.identity.Before = file.Scenarios
 		one, err = s.step(ctx, planned)
 		if ctx.Err() != nil {
 			one = cut(one)

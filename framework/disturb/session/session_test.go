@@ -600,13 +600,16 @@ func TestAStepIsJudgedByItsOwnPromises(t *testing.T) {
 		if o.Class != want || o.Promised.Each.SlowerBy != time.Second {
 			t.Errorf("%s: class %d, promised %+v", fault.Name, o.Class, o.Promised)
 		}
-		if len(o.Does) == 0 || len(o.Does) != len(fault.Seen) {
+		if len(o.Does) == 0 || len(o.Does) != len(fault.Seen) || o.Does[0] != string(fault.Seen[0])+" of "+s.web.Namespace+"/"+s.web.Name {
 			t.Errorf("%s: its record does not say as what it is seen: %q", fault.Name, o.Does)
+		}
+		if does := doesOf(disturb.Step{Fault: fault.Name, Workload: s.web, Node: &disturb.Object{Kind: disturb.KindNode, Name: "w1"}}); does[0] != string(fault.Seen[0])+" of w1" {
+			t.Errorf("%s of a node: %q", fault.Name, does)
 		}
 	}
 }
 
-// Each step writes run.json for itself. A run that is killed before the next one begins is not whole: the file lists all steps, and has a result of one.
+// Each step writes run.json, with the results of those before it. A run that is killed before the next one begins is not whole: the file lists all steps.
 func TestARunThatIsKilledBetweenTwoStepsIsNotWhole(t *testing.T) {
 	s := newStage(t)
 	s.Plan.Steps = []disturb.Step{{Fault: "rollout", Workload: s.web}, {Fault: "scale", Workload: s.web}}
@@ -614,6 +617,10 @@ func TestARunThatIsKilledBetweenTwoStepsIsNotWhole(t *testing.T) {
 	first := s.recorded("app/rollout", s.Plan.Steps[0]).Run
 	if diff := cmp.Diff(want, first.Chosen); diff != "" {
 		t.Errorf("chosen (-want +got):\n%s", diff)
+	}
+	s.identity.Before = []runfolder.ScenarioResult{{Name: "app/rollout", Outcome: "violated"}}
+	if second := s.recorded("app/scale", s.Plan.Steps[1]).Run; cmp.Diff(s.identity.Before, second.Before) != "" {
+		t.Errorf("the second step forgets the first: %+v", second.Before)
 	}
 	killed := runfolder.File{ID: first.ID, Seed: 1, Ended: time.Unix(60, 0), Chosen: first.Chosen, Scenarios: []runfolder.ScenarioResult{{Name: "app/rollout", Outcome: "held"}}}
 	if worth := judge.WorthOf(killed); worth != judge.RunUnknown {

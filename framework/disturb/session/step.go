@@ -40,7 +40,7 @@ func (s *Session) step(ctx context.Context, planned disturb.Step) (runfolder.Sce
 	if len(file.Scenarios) == 0 {
 		return s.undone(name, planned, err), err
 	}
-	return file.Scenarios[0], err
+	return file.Scenarios[len(file.Scenarios)-1], err
 }
 
 // plan plans the fault on the cluster as it is now, and refuses what a rule refuses now.
@@ -164,12 +164,13 @@ func (s *Session) recorded(name string, step disturb.Step) recording.Options {
 	}
 }
 
-// doesOf are the kinds of disturbances as which the watches may see a step.
+// doesOf are the kinds of disturbances as which the watches may see a step, with what it is done to.
 func doesOf(step disturb.Step) (kinds []string) {
 	faults, _ := catalogue.Named([]string{step.Fault}) // of a plan, whose faults are known
+	of := append(avoided(step), step.Workload.Namespace+"/"+step.Workload.Name)[0]
 	for _, f := range faults {
 		for _, kind := range f.Seen {
-			kinds = append(kinds, string(kind))
+			kinds = append(kinds, string(kind)+" of "+of)
 		}
 	}
 	return kinds
