@@ -8,7 +8,9 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/holdfast-ha/holdfast/framework/appcheck"
 	"github.com/holdfast-ha/holdfast/framework/appfile"
+	"github.com/holdfast-ha/holdfast/framework/appsource"
 	"github.com/holdfast-ha/holdfast/framework/apptest"
 	"github.com/holdfast-ha/holdfast/workloads/app"
 )
@@ -36,6 +38,10 @@ func File(a app.App, from app.Sources, folder string) string {
 	}
 	set(len(from.Before) > 0, "before", relative(from.Before, folder))
 	set(len(from.Without) > 0, "without", from.Without)
+	if names := generated(a); len(names) > 0 {
+		line("  # No object creates these Secrets, so that they get random values: %s. Add one to the manifests if the application needs another value.", comment(strings.Join(names, ", ")))
+		line("  secrets: %s", appsource.GenerateSecrets)
+	}
 	line("  namespace: %s", inYAML(a.Namespace))
 	line("  # Images are taken from the local container engine, or else pulled once by this machine. Archives of 'docker save' can be listed here.")
 	line("  images: []")
@@ -52,6 +58,16 @@ func File(a app.App, from app.Sources, folder string) string {
 	line("# One replica more and less, a rolling update, a drain, a deleted pod, a dead node. holdfast test --help lists others.")
 	line("faults: [%s]", strings.Join(apptest.DefaultFaults, ", "))
 	return b.String()
+}
+
+// generated are the names of the Secrets that holdfast makes.
+func generated(a app.App) (names []string) {
+	for _, m := range a.Before.Objects {
+		if m.Source == appcheck.Generated {
+			names = append(names, m.Object.GetName())
+		}
+	}
+	return names
 }
 
 // relative are paths as a file in a folder has them: relative to it, unless the user has written them otherwise, or nothing else leads from there.

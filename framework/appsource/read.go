@@ -43,11 +43,17 @@ func Read(ctx context.Context, from app.Sources, o Options) (app.App, error) {
 	if err != nil || o.Secrets == "" {
 		return a, err
 	}
+	a, gaps := Generate(a)
+	a.Notes = append(a.Notes, gaps...)
+	return a, nil
+}
+
+// Generate adds the Secrets that pods refer to and nobody creates, with random values. A gap says where these may not do.
+func Generate(a app.App) (with app.App, gaps []string) {
 	made, gaps := appcheck.Generate(a)
 	a = a.With(made)
 	for _, m := range made {
 		a.Notes = append(a.Notes, fmt.Sprintf("Secret %s is %s.", m.Object.GetName(), appcheck.Generated))
 	}
-	a.Notes = append(a.Notes, gaps...)
-	return a, nil
+	return a, gaps
 }

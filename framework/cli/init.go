@@ -35,8 +35,9 @@ func initCommand() *cobra.Command {
 		Use:   "init",
 		Short: "Write holdfast.yaml for an application, with probes guessed from its manifests",
 		Long: `init reads the manifests of an application and writes holdfast.yaml, which holdfast test reads. It guesses which requests show whether
-the application serves, from Services, ports, probes, Ingresses and HTTPRoutes, and says in a comment what each guess rests on. It does not
-overwrite a file, and lists what cannot work in the cluster of a test. The JSON schema of holdfast.yaml is written beside it, for editors.
+the application serves, from Services, ports, probes, Ingresses and HTTPRoutes, and says in a comment what each guess rests on. Secrets that
+no object creates are made with random values if pods name their keys, and none is that of a certificate or another file with a form. It does
+not overwrite a file, and lists what cannot work in the cluster of a test. The JSON schema of holdfast.yaml is written beside it, for editors.
 
 With --context it copies the manifests from the namespace of a running application first. It only reads that cluster: it sends no
 request that could change anything, and reads no Secret. What the copy lacks is listed.
@@ -111,6 +112,9 @@ func (f initFlags) write(cmd *cobra.Command) error {
 	a, err := appsource.Read(cmd.Context(), f.sources, appsource.Options{Namespace: f.namespace, Helm: appsource.Helm{Out: cmd.ErrOrStderr()}})
 	if err != nil {
 		return err
+	}
+	if with, gaps := appsource.Generate(a); len(gaps) == 0 {
+		a = with
 	}
 	if err := appfile.Write(f.output, appguess.File(a, f.sources, filepath.Dir(f.output))); err != nil {
 		return err
