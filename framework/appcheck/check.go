@@ -86,7 +86,6 @@ func Check(a app.App, plan Plan) Findings {
 	for i, m := range c.objects {
 		c.kind(m)
 		c.name(m)
-		c.replicas(m)
 		c.service(m)
 		c.webhooks(m)
 		c.volume(m)
@@ -95,8 +94,7 @@ func Check(a app.App, plan Plan) Findings {
 		c.paused(m)
 		for _, p := range c.pods[i] {
 			c.selector(p)
-			c.images(p)
-			c.probes(p)
+			c.each(p)
 			c.references(p)
 			c.volumes(p)
 			c.placement(p)

@@ -264,8 +264,11 @@ func (c *checker) autoscaler(m app.Manifest) {
 	c.notes(m, nil, "add metrics-server with --before to test with it", "nobody serves metrics, so that it does not scale")
 }
 
-// paused finds a Deployment whose controller makes no pods: of one that is paused when it is created, it makes none.
+// paused finds a Deployment whose controller makes no pods: of one that is paused when it is created, it makes none. Fewer than no pods cannot be made.
 func (c *checker) paused(m app.Manifest) {
+	if n, _, _ := unstructured.NestedInt64(m.Object.Object, "spec", "replicas"); n < 0 && !isCustom(m) {
+		c.stops(m, []any{"spec", "replicas"}, "have 0 or more", "there cannot be %d", n)
+	}
 	if is, _, _ := unstructured.NestedBool(m.Object.Object, "spec", "paused"); is && m.Object.GetKind() == "Deployment" {
 		c.stops(m, []any{"spec", "paused"}, "take it out for the test", "of a Deployment that is paused when it is created, no pod is made")
 	}

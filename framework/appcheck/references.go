@@ -30,45 +30,30 @@ func (p pods) referred() (all []reference) {
 	}
 	for _, c := range p.containers() {
 		for i, one := range c.EnvFrom {
-			if s := one.SecretRef; s != nil {
-				add("Secret", s.Name, s.Optional, below(c.path, "envFrom", i))
-			}
-			if s := one.ConfigMapRef; s != nil {
-				add("ConfigMap", s.Name, s.Optional, below(c.path, "envFrom", i))
-			}
+			s, m := ptr.Deref(one.SecretRef, corev1.SecretEnvSource{}), ptr.Deref(one.ConfigMapRef, corev1.ConfigMapEnvSource{})
+			add("Secret", s.Name, s.Optional, below(c.path, "envFrom", i))
+			add("ConfigMap", m.Name, m.Optional, below(c.path, "envFrom", i))
 		}
 		for i, one := range c.Env {
-			if one.ValueFrom == nil {
-				continue
-			}
-			path := below(c.path, "env", i)
-			if s := one.ValueFrom.SecretKeyRef; s != nil {
-				add("Secret", s.Name, s.Optional, path, s.Key)
-			}
-			if s := one.ValueFrom.ConfigMapKeyRef; s != nil {
-				add("ConfigMap", s.Name, s.Optional, path, s.Key)
-			}
+			from := ptr.Deref(one.ValueFrom, corev1.EnvVarSource{})
+			s, m := ptr.Deref(from.SecretKeyRef, corev1.SecretKeySelector{}), ptr.Deref(from.ConfigMapKeyRef, corev1.ConfigMapKeySelector{})
+			add("Secret", s.Name, s.Optional, below(c.path, "env", i), s.Key)
+			add("ConfigMap", m.Name, m.Optional, below(c.path, "env", i), m.Key)
 		}
 	}
 	for i, v := range p.spec.Volumes {
 		path := below(p.path, "volumes", i)
-		if s := v.Secret; s != nil {
-			add("Secret", s.SecretName, s.Optional, path, keysOf(s.Items)...)
-		}
-		if s := v.ConfigMap; s != nil {
-			add("ConfigMap", s.Name, s.Optional, path, keysOf(s.Items)...)
-		}
+		s, m := ptr.Deref(v.Secret, corev1.SecretVolumeSource{}), ptr.Deref(v.ConfigMap, corev1.ConfigMapVolumeSource{})
+		add("Secret", s.SecretName, s.Optional, path, keysOf(s.Items)...)
+		add("ConfigMap", m.Name, m.Optional, path, keysOf(m.Items)...)
 		if s := v.PersistentVolumeClaim; s != nil && !p.templated(v.Name) {
 			add("PersistentVolumeClaim", s.ClaimName, nil, path)
 		}
-		for k, source := range projected(v) {
+		for k, source := range ptr.Deref(v.Projected, corev1.ProjectedVolumeSource{}).Sources {
 			path := below(path, "projected", "sources", k)
-			if s := source.Secret; s != nil {
-				add("Secret", s.Name, s.Optional, path, keysOf(s.Items)...)
-			}
-			if s := source.ConfigMap; s != nil {
-				add("ConfigMap", s.Name, s.Optional, path, keysOf(s.Items)...)
-			}
+			s, m := ptr.Deref(source.Secret, corev1.SecretProjection{}), ptr.Deref(source.ConfigMap, corev1.ConfigMapProjection{})
+			add("Secret", s.Name, s.Optional, path, keysOf(s.Items)...)
+			add("ConfigMap", m.Name, m.Optional, path, keysOf(m.Items)...)
 		}
 	}
 	if p.spec.ServiceAccountName != "default" {
@@ -85,13 +70,6 @@ func (p pods) templated(volume string) bool {
 		name, _, _ := unstructured.NestedString(template, "metadata", "name")
 		return name == volume
 	})
-}
-
-func projected(v corev1.Volume) []corev1.VolumeProjection {
-	if v.Projected == nil {
-		return nil
-	}
-	return v.Projected.Sources
 }
 
 func keysOf(items []corev1.KeyToPath) (keys []string) {

@@ -35,32 +35,19 @@ func (c *checker) name(m app.Manifest) {
 	}
 }
 
-// images finds a container that has none.
-func (c *checker) images(p pods) {
+// each finds a container without an image, and ports and probes of one that the API server refuses.
+func (c *checker) each(p pods) {
 	for _, one := range p.containers() {
 		if one.Image == "" || !app.IsName(one.Image) {
 			c.stops(p.Manifest, one.path, "name the image that it runs", "container %q has no image", one.Name)
 		}
-	}
-}
-
-// replicas finds a negative number of them.
-func (c *checker) replicas(m app.Manifest) {
-	if n, _, _ := unstructured.NestedInt64(m.Object.Object, "spec", "replicas"); n < 0 && !isCustom(m) {
-		c.stops(m, []any{"spec", "replicas"}, "have 0 or more", "there cannot be %d", n)
-	}
-}
-
-// probes finds ports of containers and probes that the API server refuses.
-func (c *checker) probes(p pods) {
-	for _, one := range p.containers() {
 		for i, port := range one.Ports {
 			if ports.IsValidPortNum(int(port.ContainerPort)) != nil {
 				c.stops(p.Manifest, below(one.path, "ports", i), "have one from 1 to 65535", "there is no port %d", port.ContainerPort)
 			}
 		}
-		for _, probe := range []*corev1.Probe{one.ReadinessProbe, one.LivenessProbe, one.StartupProbe} {
-			if h := probe; h != nil && strings.Count(fmt.Sprint(h.Exec == nil, h.HTTPGet == nil, h.TCPSocket == nil, h.GRPC == nil), "false") != 1 {
+		for _, h := range []*corev1.Probe{one.ReadinessProbe, one.LivenessProbe, one.StartupProbe} {
+			if h != nil && strings.Count(fmt.Sprint(h.Exec == nil, h.HTTPGet == nil, h.TCPSocket == nil, h.GRPC == nil), "false") != 1 {
 				c.stops(p.Manifest, one.path, "have one of exec, grpc, httpGet and tcpSocket", "a probe of container %q asks in no way, or in several", one.Name)
 			}
 		}

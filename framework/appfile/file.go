@@ -113,23 +113,16 @@ func Read(path string) (File, error) {
 }
 
 func parse(text []byte) (f File, err error) {
-	var document yaml.Node
-	for documents := yaml.NewDecoder(bytes.NewReader(text)); ; {
-		var next yaml.Node
-		switch err := documents.Decode(&next); {
-		case errors.Is(err, io.EOF):
-			return ofDocument(document)
-		case err != nil:
-			return f, err
-		case len(document.Content) == 0:
-			document = next
-		case next.Content[0].Tag != "!!null":
+	var document, next yaml.Node
+	documents := yaml.NewDecoder(bytes.NewReader(text))
+	for err = documents.Decode(&document); err == nil; err = documents.Decode(&next) {
+		if len(next.Content) > 0 && next.Content[0].Tag != "!!null" {
 			return f, fmt.Errorf("line %d: a second document begins: a file is about one application, so write another file for it", next.Content[0].Line)
 		}
 	}
-}
-
-func ofDocument(document yaml.Node) (f File, err error) {
+	if !errors.Is(err, io.EOF) {
+		return f, err
+	}
 	if len(document.Content) == 0 {
 		return f, fmt.Errorf("it is empty: want apiVersion: %s, kind: %s, app and probes", APIVersion, Kind)
 	}

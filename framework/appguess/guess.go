@@ -15,8 +15,9 @@ import (
 	"github.com/holdfast-ha/holdfast/workloads/app"
 )
 
-// File is the text of a holdfast.yaml for an application whose manifests are in the given sources, relative to the folder of the file.
-func File(a app.App, from app.Sources, folder string) string {
+// File is the text of a holdfast.yaml for an application whose manifests are in the given sources, relative to the folder of the file. Missing says why
+// it has no probe; empty: it has one.
+func File(a app.App, from app.Sources, folder string) (text, missing string) {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	line(appfile.SchemaLine)
@@ -48,7 +49,7 @@ func File(a app.App, from app.Sources, folder string) string {
 	for _, image := range a.Images() {
 		line("  # - %s", comment(image))
 	}
-	asked, _ := probes(a)
+	asked, missing := probes(a)
 	b.WriteString(asked)
 	line("# What is promised by default: no request fails during a voluntary disruption. After an involuntary one, only requests to the lost pods fail,")
 	line("# until Kubernetes must have noticed. To promise another thing, change these lines; promises.probes.NAME is for one probe alone.")
@@ -57,7 +58,7 @@ func File(a app.App, from app.Sources, folder string) string {
 	line("#   involuntary: {ends-within: 60s} # %s", strings.Join(apptest.FaultsOf(apptest.Involuntary), ", "))
 	line("# One replica more and less, a rolling update, a drain, a deleted pod, a dead node. holdfast test --help lists others.")
 	line("faults: [%s]", strings.Join(apptest.DefaultFaults, ", "))
-	return b.String()
+	return b.String(), missing
 }
 
 // generated are the names of the Secrets that holdfast makes.

@@ -95,7 +95,7 @@ func guessed(t *testing.T, folder, text string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text = appguess.File(a, from, dir)
+	text, missing := appguess.File(a, from, dir)
 	path := filepath.Join(dir, appfile.Name)
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
@@ -108,7 +108,7 @@ func guessed(t *testing.T, folder, text string) string {
 	if err != nil {
 		t.Fatalf("%v in\n%s", err, text)
 	}
-	if missing := appguess.Missing(a); (missing != "") != (len(probes) == 0) || missing != "" && !strings.Contains(text, "# "+missing) {
+	if (missing != "") != (len(probes) == 0) || missing != "" && !strings.Contains(text, "# "+missing) {
 		t.Errorf("missing is %q in\n%s", missing, text)
 	}
 	if _, _, err := (apptest.Test{App: a, Probes: probes, Faults: file.Faults, Existing: true}).Scenarios(); err != nil && len(probes) > 0 {

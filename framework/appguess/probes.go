@@ -42,8 +42,9 @@ func newGuesser(a app.App) *guesser {
 	return g
 }
 
-// probes is the part of the file with the probes, one for each Service that clients use. Not found: there is none.
-func probes(a app.App) (text string, found bool) {
+// probes is the part of the file with the probes, one for each Service that clients use. Missing says why there is none.
+func probes(a app.App) (text, missing string) {
+	missing = "Nothing can be asked: " + apptest.Unasked(a) + "."
 	var b strings.Builder
 	b.WriteString("probes:\n")
 	g := newGuesser(a)
@@ -55,27 +56,17 @@ func probes(a app.App) (text string, found bool) {
 		if len(p.lines) == 0 {
 			continue
 		}
-		found = true
+		missing = ""
 		fmt.Fprintf(&b, "  - name: %s\n", inYAML(s.Name))
 		for _, line := range p.lines {
 			b.WriteString("    " + line + "\n")
 		}
 	}
-	if !found {
-		fmt.Fprintf(&b, "  # %s\n  []\n", comment(unasked(a)))
+	if missing != "" {
+		fmt.Fprintf(&b, "  # %s\n  []\n", comment(missing))
 	}
-	return b.String(), found
+	return b.String(), missing
 }
-
-// Missing says why the file of an application has no probe; empty: it has one.
-func Missing(a app.App) string {
-	if _, found := probes(a); found {
-		return ""
-	}
-	return unasked(a)
-}
-
-func unasked(a app.App) string { return "Nothing can be asked: " + apptest.Unasked(a) + "." }
 
 // ofService is the probe of a Service.
 func (g *guesser) ofService(s app.Service) probe {

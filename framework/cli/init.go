@@ -116,7 +116,8 @@ func (f initFlags) write(cmd *cobra.Command) error {
 	if with, gaps := appsource.Generate(a); len(gaps) == 0 {
 		a = with
 	}
-	if err := appfile.Write(f.output, appguess.File(a, f.sources, filepath.Dir(f.output))); err != nil {
+	text, missing := appguess.File(a, f.sources, filepath.Dir(f.output))
+	if err := appfile.Write(f.output, text); err != nil {
 		return err
 	}
 	say := terminal.SayTo(cmd.OutOrStdout())
@@ -126,7 +127,7 @@ func (f initFlags) write(cmd *cobra.Command) error {
 	for _, found := range (apptest.Test{App: a}).Findings() {
 		say("cannot work here: %s", found)
 	}
-	if missing := appguess.Missing(a); missing != "" {
+	if missing != "" {
 		say("%s", missing)
 	}
 	return nil

@@ -194,36 +194,32 @@ func (a *App) connect() error {
 
 // add notes what a test must know of an object.
 func (a *App) add(m Manifest) error {
-	switch kind := m.Object.GroupVersionKind().GroupKind().String(); kind {
-	case "Deployment.apps":
-		var d appsv1.Deployment
-		if err := m.typed(&d); err != nil {
-			return err
-		}
-		a.Workloads = append(a.Workloads, Workload{Controller: workloads.Controller{Name: d.Name, Kind: workloads.Deployment}, Replicas: replicas(d.Spec.Replicas), Template: d.Spec.Template,
-			Stuck: workloads.StuckDeployment(d.Spec)})
-	case "DaemonSet.apps":
-		var d appsv1.DaemonSet
-		if err := m.typed(&d); err != nil {
-			return err
-		}
-		a.Workloads = append(a.Workloads, Workload{Controller: workloads.Controller{Name: d.Name, Kind: workloads.DaemonSet}, Replicas: 1, Template: d.Spec.Template,
-			Stuck: workloads.StuckDaemonSet(d.Spec)})
-	case "StatefulSet.apps":
-		var s appsv1.StatefulSet
-		if err := m.typed(&s); err != nil {
-			return err
-		}
-		a.Workloads = append(a.Workloads, Workload{Controller: workloads.Controller{Name: s.Name, Kind: workloads.StatefulSet}, Replicas: replicas(s.Spec.Replicas), Template: s.Spec.Template,
-			Stuck: workloads.StuckStatefulSet(s.Spec)})
-	case "Service":
-		var s corev1.Service
-		if err := m.typed(&s); err != nil {
-			return err
-		}
-		a.Services = append(a.Services, serviceOf(s))
+	kind := m.Object.GroupVersionKind()
+	if kind.Group == appsv1.GroupName { // those before have the same fields
+		kind.Version = appsv1.SchemeGroupVersion.Version
 	}
-	return nil
+	o, _ := scheme.Scheme.New(kind) // nil: it is of a kind of its own
+	w := Workload{Controller: workloads.Controller{Name: m.Object.GetName(), Kind: kind.Kind}}
+	var err error
+	switch o := o.(type) {
+	case *appsv1.Deployment:
+		err = m.typed(o)
+		w.Replicas, w.Template, w.Stuck = replicas(o.Spec.Replicas), o.Spec.Template, workloads.StuckDeployment(o.Spec)
+	case *appsv1.DaemonSet:
+		err = m.typed(o)
+		w.Replicas, w.Template, w.Stuck = 1, o.Spec.Template, workloads.StuckDaemonSet(o.Spec)
+	case *appsv1.StatefulSet:
+		err = m.typed(o)
+		w.Replicas, w.Template, w.Stuck = replicas(o.Spec.Replicas), o.Spec.Template, workloads.StuckStatefulSet(o.Spec)
+	case *corev1.Service:
+		err = m.typed(o)
+		a.Services = append(a.Services, serviceOf(*o))
+		return err
+	default:
+		return nil
+	}
+	a.Workloads = append(a.Workloads, w)
+	return err
 }
 
 func serviceOf(s corev1.Service) Service {
