@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/utils/ptr"
 
 	"github.com/holdfast-ha/holdfast/workloads"
 )
@@ -112,7 +113,6 @@ func NewOn(existing bool, manifests []Manifest, fallback string, without ...stri
 		return App{}, errors.New("no manifests: name files or folders with at least a Deployment and its Service")
 	}
 	a := App{existing: existing, without: without, kinds: kindsOf(manifests)}
-	a.kinds.later = a.kinds.later || existing
 	kept, err := a.leaveOut(manifests)
 	if err != nil {
 		return App{}, err
@@ -198,19 +198,21 @@ func (a *App) add(m Manifest) error {
 	if kind.Group == appsv1.GroupName { // those before have the same fields
 		kind.Version = appsv1.SchemeGroupVersion.Version
 	}
-	o, _ := scheme.Scheme.New(kind) // nil: it is of a kind of its own
+	o, err := scheme.Scheme.New(kind)
+	if err != nil { // it is of a kind of its own
+		return nil
+	}
 	w := Workload{Controller: workloads.Controller{Name: m.Object.GetName(), Kind: kind.Kind}}
-	var err error
 	switch o := o.(type) {
 	case *appsv1.Deployment:
 		err = m.typed(o)
-		w.Replicas, w.Template, w.Stuck = replicas(o.Spec.Replicas), o.Spec.Template, workloads.StuckDeployment(o.Spec)
+		w.Replicas, w.Template, w.Stuck = ptr.Deref(o.Spec.Replicas, 1), o.Spec.Template, workloads.StuckDeployment(o.Spec)
 	case *appsv1.DaemonSet:
 		err = m.typed(o)
 		w.Replicas, w.Template, w.Stuck = 1, o.Spec.Template, workloads.StuckDaemonSet(o.Spec)
 	case *appsv1.StatefulSet:
 		err = m.typed(o)
-		w.Replicas, w.Template, w.Stuck = replicas(o.Spec.Replicas), o.Spec.Template, workloads.StuckStatefulSet(o.Spec)
+		w.Replicas, w.Template, w.Stuck = ptr.Deref(o.Spec.Replicas, 1), o.Spec.Template, workloads.StuckStatefulSet(o.Spec)
 	case *corev1.Service:
 		err = m.typed(o)
 		a.Services = append(a.Services, serviceOf(*o))
@@ -229,13 +231,6 @@ func serviceOf(s corev1.Service) Service {
 		External: s.Spec.ExternalName, LoadBalancer: s.Spec.Type == corev1.ServiceTypeLoadBalancer, NodePort: s.Spec.Type == corev1.ServiceTypeNodePort,
 		LocalTraffic: s.Spec.ExternalTrafficPolicy == corev1.ServiceExternalTrafficPolicyLocal, Sticky: StickyService(s.Name, s.Spec),
 	}
-}
-
-func replicas(asked *int32) int32 {
-	if asked == nil {
-		return 1 // Kubernetes' default
-	}
-	return *asked
 }
 
 // SameName is the error for a workload that has the name of one of another kind.

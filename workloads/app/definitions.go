@@ -45,11 +45,6 @@ func kindsOf(manifests []Manifest) kinds {
 	return k
 }
 
-func (k kinds) may(kind schema.GroupKind) bool {
-	_, defined := k.defined[kind]
-	return defined || k.served[kind.Group] || k.later
-}
-
 // Defines reports whether the application brings the definition of a kind.
 func (a App) Defines(kind schema.GroupKind) bool {
 	_, defined := a.kinds.defined[kind]
@@ -59,5 +54,5 @@ func (a App) Defines(kind schema.GroupKind) bool {
 // Serves reports whether the application brings an API server of its own for a group.
 func (a App) Serves(group string) bool { return a.kinds.served[group] }
 
-// MayHave reports whether the cluster may have a kind because of the application.
-func (a App) MayHave(kind schema.GroupKind) bool { return a.kinds.may(kind) }
+// MayHave reports whether the cluster may have a kind, because of the application, or because it is there already.
+func (a App) MayHave(kind schema.GroupKind) bool { return a.existing || a.kinds.later || a.Serves(kind.Group) || a.Defines(kind) }

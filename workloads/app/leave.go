@@ -47,7 +47,7 @@ func (a *App) leaveOut(manifests []Manifest) (kept []Manifest, err error) {
 		kind := m.Object.GroupVersionKind().GroupKind()
 		why := ""
 		if kinds, is := unserving[kind.Group]; is && (kinds == nil || slices.Contains(kinds, kind.Kind)) &&
-			!a.kinds.may(kind) && (!meshed || !ofMesh(m)) {
+			!a.MayHave(kind) && (!meshed || !ofMesh(m)) {
 			why = "no manifest defines this kind, and no request is answered by it"
 		}
 		for _, name := range a.without {
