@@ -3,8 +3,9 @@ package process
 import (
 	"bytes"
 	"context"
+	"errors"
+	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -27,13 +28,10 @@ func TestRunGroup(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-			defer cancel()
-			cmd := exec.CommandContext(ctx, "sh", "-c", test.script)
+			dir := t.TempDir()
 			var out bytes.Buffer
-			cmd.Dir, cmd.Stdout, cmd.Stderr = t.TempDir(), &out, &out
 			began := time.Now()
-			err := RunGroup(cmd)
+			err := RunGroup(t.Context(), time.Second, &out, "sh", "-c", "cd "+dir+"; "+test.script)
 			if took := time.Since(began); (err != nil) != test.fails || took > 10*time.Second {
 				t.Errorf("%v after %s", err, took)
 			}
@@ -42,9 +40,32 @@ func TestRunGroup(t *testing.T) {
 			}
 			if name == "a child in the background, and the shell ends" {
 				time.Sleep(4 * time.Second)
-				if _, err := os.Stat(filepath.Join(cmd.Dir, "late")); err == nil {
+				if _, err := os.Stat(filepath.Join(dir, "late")); err == nil {
 					t.Error("a child outlived the command")
 				}
+			}
+		})
+	}
+}
+
+// An error names what has ended the command: the limit, the caller, or the command itself.
+func TestRunGroupSaysWhatHasEndedIt(t *testing.T) {
+	stopped, stop := context.WithCancelCause(t.Context())
+	time.AfterFunc(100*time.Millisecond, func() { stop(errors.New("a signal")) })
+	for name, test := range map[string]struct {
+		ctx    context.Context
+		limit  time.Duration
+		script string
+		want   string
+	}{
+		"the limit":   {t.Context(), 200 * time.Millisecond, "sleep 30; true", "it had not ended after 200ms, and was killed"},
+		"the caller":  {stopped, time.Minute, "sleep 30; true", "a signal"},
+		"the command": {t.Context(), time.Minute, "exit 3", "exit status 3"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if err := RunGroup(test.ctx, test.limit, io.Discard, "sh", "-c", test.script); err == nil || err.Error() != test.want {
+				t.Errorf("%v, want %s", err, test.want)
 			}
 		})
 	}

@@ -23,8 +23,8 @@ type Disturb struct {
 	Neighbours    []string       `yaml:"neighbours"`    // namespaces whose pods may be evicted from a node that is drained
 	ScaleVolumes  []string       `yaml:"scaleVolumes"`  // StatefulSets that may be scaled although they have volumeClaimTemplates: the volumes of one replica more stay
 	TrustRegistry bool           `yaml:"trustRegistry"` // images can be pulled again, so they need not be on another node
-	Before        string         `yaml:"before"`        // a command of the shell that runs on this machine before the first fault; if it fails, nothing is done
-	After         string         `yaml:"after"`         // a command of the shell that runs on this machine after the last fault was undone
+	Before        string         `yaml:"before"`        // a command of the shell that runs on this machine before the first fault, without a terminal and for 10m at most; what it leaves running ends with it; if it fails, nothing is done
+	After         string         `yaml:"after"`         // a command of the shell that runs on this machine after the last fault was undone, as before
 	NodeKill      *NodeKill      `yaml:"nodeKill"`      // how a node is taken away, for the fault node-kill
 }
 
@@ -38,7 +38,7 @@ type Window struct {
 
 // NodeKill are commands of the shell that run on this machine, with the name of the node in $NODE.
 type NodeKill struct {
-	Command string `yaml:"command"` // takes the node away
+	Command string `yaml:"command"` // takes the node away, without a terminal and within 2m; what it leaves running ends with it
 	Undo    string `yaml:"undo"`    // brings it back
 }
 

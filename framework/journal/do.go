@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"os/exec"
 	"slices"
 	"time"
 
@@ -303,12 +302,8 @@ func (j *Journal) evict(ctx context.Context, e *Entry) error {
 
 // command runs a command of the user's, without a shell, and ends what it leaves.
 func command(ctx context.Context, argv []string) error {
-	ctx, cancel := context.WithTimeout(ctx, commandLimit)
-	defer cancel()
 	var out bytes.Buffer
-	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	cmd.Stdout, cmd.Stderr = &out, &out
-	if err := process.RunGroup(cmd); err != nil {
+	if err := process.RunGroup(ctx, commandLimit, &out, argv...); err != nil {
 		const most = 500
 		return fmt.Errorf("run %q: %w: %s", argv, err, out.Bytes()[max(0, out.Len()-most):])
 	}

@@ -2,7 +2,6 @@ package session
 
 import (
 	"context"
-	"os/exec"
 	"time"
 
 	"k8s.io/client-go/kubernetes"
@@ -53,9 +52,5 @@ const hookLimit = 10 * time.Minute
 
 // shell runs a command of the user's.
 func (s *Session) shell(ctx context.Context, command string) error {
-	ctx, cancel := context.WithTimeout(ctx, hookLimit)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, "sh", "-c", command)
-	cmd.Stdout, cmd.Stderr = s.options.Out, s.options.Out
-	return process.RunGroup(cmd)
+	return process.RunGroup(ctx, hookLimit, s.options.Out, "sh", "-c", command)
 }
