@@ -77,10 +77,10 @@ func (s *sight) atOnce(e ending) (away, allowed int) {
 	return away, allowed
 }
 
-// ofControlPlane are labels and taints of nodes of the control plane: Kubernetes' own, and those of RKE1, MicroK8s and k0s.
+// ofControlPlane are labels and taints of nodes of the control plane: Kubernetes' own, and those of RKE1 and MicroK8s.
 var ofControlPlane = []string{
 	"node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master", "node-role.kubernetes.io/etcd", "node-role.kubernetes.io/controlplane",
-	"node.kubernetes.io/microk8s-controlplane", "node.k0sproject.io/control-plane",
+	"node.kubernetes.io/microk8s-controlplane",
 }
 
 // controlPlane reports whether a node is one of the control plane: by its labels and taints, by what runs on it, or because the API server that is asked has
@@ -92,6 +92,9 @@ func controlPlane(n *corev1.Node, pods []corev1.Pod, server string) bool {
 				return true
 			}
 		}
+	}
+	if n.Labels["node.k0sproject.io/role"] == "control-plane" {
+		return true
 	}
 	for _, key := range ofControlPlane {
 		if _, has := n.Labels[key]; has {

@@ -68,6 +68,16 @@ func TestBlastRadius(t *testing.T) {
 				w.Nodes[i].Labels["node.kubernetes.io/microk8s-controlplane"] = "microk8s-controlplane"
 			}
 		}, reason: "it is a node of the control plane"},
+		"a control plane of k0s": {faults: "drain cordon", change: func(w *world) {
+			for i := range w.Nodes {
+				w.Nodes[i].Labels["node.k0sproject.io/role"] = "control-plane"
+			}
+		}, reason: "it is a node of the control plane"},
+		"a worker of k0s": {faults: "drain cordon", change: func(w *world) {
+			for i := range w.Nodes {
+				w.Nodes[i].Labels["node.k0sproject.io/role"] = "worker"
+			}
+		}},
 		"a control plane by the address of the API server": {faults: "drain cordon", change: func(w *world) {
 			w.Cluster.Server = "https://10.0.0.9:6443"
 			for i := range w.Nodes {
