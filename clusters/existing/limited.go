@@ -37,7 +37,7 @@ func (l limited) RoundTrip(request *http.Request) (*http.Response, error) {
 	if !known {
 		return nil, fmt.Errorf("%s %s is not sent: holdfast does not know what it leads to", request.Method, request.URL.Path)
 	}
-	return nil, fmt.Errorf("%s is not sent: the plan does not say that holdfast would do it", p)
+	return nil, fmt.Errorf("%s is not sent: this command does not need it", p)
 }
 
 // asked is what the API server must permit for a request.

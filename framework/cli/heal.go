@@ -65,7 +65,7 @@ explained, or the cluster is in use; 4 the command line is wrong.`,
 	flags := cmd.Flags()
 	flags.BoolVar(&f.all, "all", false, "heal every cluster of holdfast")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "say what would be done, and change nothing; with --context")
-	flags.BoolVar(&f.commands, "run-commands", false, "run the commands of a journal that undo commands of yours: look at them first; with --context")
+	flags.BoolVar(&f.commands, "run-commands", false, "run the commands of a journal that undo commands of yours: it shows each and runs it at once, and --dry-run shows them only; with --context")
 	flags.StringVar(&f.file, "journal", "", "undo this local copy of a journal, whose ConfigMap is gone; with --context")
 	f.cluster.Add(flags)
 	return cmd

@@ -27,7 +27,7 @@ func checkLeaveAsFound(s *sight) {
 			"its persistentVolumeClaimRetentionPolicy has whenScaled: Delete: the volume of the replica that goes would be deleted, with its data")
 	case !slices.Contains(s.Limits.ScaleVolumes, w.Name):
 		s.refuse(w.Object, fmt.Sprintf("name faults without scale in the file, or allow it: disturb: {scaleVolumes: [%s]}", w.Name),
-			"a replica more would make %s, which would stay", strings.Join(w.claimsOfOneMore(), ", "))
+			"one more replica creates %s, and scaling back does not delete it", strings.Join(w.claimsOfOneMore(), ", "))
 	}
 }
 
@@ -48,7 +48,7 @@ func (w *Workload) lasts(f catalogue.Fault) (notes []string) {
 		notes = append(notes, "it leaves "+strings.Join(claims, ", ")+": holdfast deletes no volume")
 	}
 	if w.replicas > 1 {
-		notes = append(notes, fmt.Sprintf("pods %s-%d to %s-%d may be members of a quorum, as those of etcd, ZooKeeper, Kafka or RabbitMQ are: scaling lets none join or leave by its own protocol",
+		notes = append(notes, fmt.Sprintf("pods %s-%d to %s-%d may be members of a quorum, as those of etcd, ZooKeeper, Kafka or RabbitMQ are: holdfast changes the number of pods, and tells the servers nothing",
 			w.Name, w.first, w.Name, w.first+w.replicas-1))
 	}
 	return notes

@@ -40,11 +40,11 @@ func TestLeaveAsFound(t *testing.T) {
 	named := func(w *world) { w.Limits.ScaleVolumes = []string{"web"} }
 	refuses(t, leaveAsFound, map[string]try{
 		"volumes that stay": {faults: "scale", change: func(w *world) { w.stateful() },
-			reason: "a replica more would make PersistentVolumeClaim data-web-3, which would stay", object: "StatefulSet shop/web"},
+			reason: "one more replica creates PersistentVolumeClaim data-web-3, and scaling back does not delete it", object: "StatefulSet shop/web"},
 		"volumes that stay, and the file names another": {faults: "scale", change: func(w *world) {
 			w.stateful()
 			w.Limits.ScaleVolumes = []string{"db", "we"}
-		}, reason: "which would stay"},
+		}, reason: "scaling back does not delete it"},
 		"volumes that stay, said so, and ordinals from five": {faults: "scale", change: func(w *world) {
 			set := w.stateful()
 			set.Spec.PersistentVolumeClaimRetentionPolicy, set.Spec.Ordinals = retention(remove, retain), &appsv1.StatefulSetOrdinals{Start: 5}

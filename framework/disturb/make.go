@@ -66,12 +66,12 @@ func Ending(r Request, s Snapshot) (all []Object) {
 // Again is why a step that was planned on an older snapshot is refused now: by a rule, or because an object that it touches is another one.
 func Again(r Request, s Snapshot, step Step) []Refusal {
 	r.Limits = r.Limits.WithDefaults()
-	r.Faults = []catalogue.Fault{step.fault}
+	r.Faults = []catalogue.Fault{step.Of}
 	v := newView(&s)
 	refused := v.check(&r, nil)
 	tested, _ := v.tested(&r)
 	for _, w := range tested {
-		candidates := v.candidates(&r, w, step.fault)
+		candidates := v.candidates(&r, w, step.Of)
 		for i := range candidates {
 			if slices.EqualFunc(candidates[i].Touches, step.Touches, func(a, b Touch) bool { return a.Object == b.Object && a.Does == b.Does }) {
 				return append(refused, v.check(&r, &candidates[i])...)
@@ -106,7 +106,7 @@ func (v *view) best(r *Request, w *Workload, f catalogue.Fault) Step {
 
 // candidates are a fault in a workload, for each pod or node that it could be done to. There is at least one.
 func (v *view) candidates(r *Request, w *Workload, f catalogue.Fault) (all []Step) {
-	base := Step{Fault: f.Name, Does: f.Does, Workload: w.Object, Box: metav1.Duration{Duration: r.Limits.Duration}, fault: f, target: w, Notes: w.lasts(f)}
+	base := Step{Fault: f.Name, Does: f.Does, Workload: w.Object, Box: metav1.Duration{Duration: r.Limits.Duration}, Of: f, target: w, Notes: w.lasts(f)}
 	switch {
 	case f.OnNode:
 		all = v.onNodes(base)
@@ -148,13 +148,13 @@ func (v *view) onNodes(base Step) (all []Step) {
 		one := base
 		one.node, one.Node = node, new(nodeObject(node))
 		one.Touches = []Touch{mark(node)}
-		if !base.fault.ByHook { // no request of ours does that
+		if !base.Of.ByHook { // no request of ours does that
 			one.Touches = append(one.Touches, cordon(node))
 		}
-		if base.fault.EndsPods {
+		if base.Of.EndsPods {
 			one.victims = v.on(node.Name)
 		}
-		if base.fault.Evicts {
+		if base.Of.Evicts {
 			for _, p := range one.victims {
 				one.Touches = append(one.Touches, evict(p))
 			}

@@ -46,8 +46,9 @@ type Step struct {
 	Touches  []Touch         `json:"touches"`
 	Refusals []Refusal       `json:"refusals,omitempty"`
 	Notes    []string        `json:"notes,omitempty"`
+	// Of is the fault of that name.
+	Of catalogue.Fault `json:"-"`
 
-	fault   catalogue.Fault
 	target  *Workload
 	node    *corev1.Node
 	victims []corev1.Pod // that end, or may end

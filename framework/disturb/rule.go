@@ -66,7 +66,7 @@ func (s *sight) refuse(o Object, next, format string, args ...any) {
 }
 
 // fault is the fault of the step.
-func (s *sight) fault() catalogue.Fault { return s.step.fault }
+func (s *sight) fault() catalogue.Fault { return s.step.Of }
 
 // cluster is the cluster as an object of a refusal.
 func (s *sight) cluster() Object { return Object{Kind: KindCluster, Name: s.Cluster.Server} }

@@ -45,8 +45,8 @@ func cordon(n *corev1.Node) Touch {
 // edit is the change of a workload's spec.
 func (v *view) edit(s Step) Touch {
 	w := s.target
-	t := Touch{Object: w.Object, Verb: "patch", Group: catalogue.Apps, Resource: resources[w.Kind], Field: s.fault.Edits}
-	switch s.fault.Name {
+	t := Touch{Object: w.Object, Verb: "patch", Group: catalogue.Apps, Resource: resources[w.Kind], Field: s.Of.Edits}
+	switch s.Of.Name {
 	case catalogue.Scale.Name:
 		t.Subresource = "scale"
 		t.Does, t.Before = "scale", strconv.Itoa(w.replicas)
@@ -59,7 +59,7 @@ func (v *view) edit(s Step) Touch {
 		t.Before = w.template.Annotations[catalogue.RestartedAt]
 		t.Undo = "set back, if it is still ours: a rolling update to the former template"
 	}
-	for _, right := range s.fault.Inject() {
+	for _, right := range s.Of.Inject() {
 		if right.Resource == t.Resource && (right.Subresource == t.Subresource || right.Verb == "get") {
 			t.Needs = append(t.Needs, right.In(w.Namespace).String())
 		}

@@ -90,7 +90,7 @@ func Take(ctx context.Context, client kubernetes.Interface, run, command string,
 		now, err := h.put(ctx, l, was)
 		if err == nil {
 			if was != nil && o.Found != nil {
-				dead, _ := holderOf(was) // look has parsed it without an error
+				dead, _ := holderOf(was) // of a Lease that names none, the unknown one
 				o.Found(dead.Holder)
 			}
 			return h.begin(ctx, now, asked)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -103,18 +104,18 @@ func (j *Journal) compare(ctx context.Context) (all []Difference, err error) {
 
 // claims reports whether s is of a StatefulSet whose controller makes a claim.
 func (s snapshot) claims(o Object) bool {
-	for i := 0; s.Of == Workload("statefulsets", o.Namespace, s.Of.Name); i++ {
-		template, err := strconv.Unquote(s.Print[s.Of.Name][fmt.Sprintf("/spec/volumeClaimTemplates/%d/metadata/name", i)])
-		if err != nil { // there is no other
-			break
-		}
-		ordinal, is := strings.CutPrefix(o.Name, template+"-"+s.Of.Name+"-")
-		if _, err := strconv.ParseUint(ordinal, 10, 31); is && err == nil {
+	for at, template := range s.Print[s.Of.Name] {
+		ordinal, is := strings.CutPrefix(o.Name, strings.Trim(template, `"`)+"-"+s.Of.Name+"-")
+		_, err := strconv.ParseUint(ordinal, 10, 31)
+		if is && err == nil && s.Of == Workload("statefulsets", o.Namespace, s.Of.Name) && claimTemplate.MatchString(at) {
 			return true
 		}
 	}
 	return false
 }
+
+// claimTemplate is the field of a fingerprint with the name of a claim template.
+var claimTemplate = regexp.MustCompile(`^/spec/volumeClaimTemplates/\d+/metadata/name$`)
 
 // explain says why a field differs: an entry that was left, or somebody else's change, of which the object itself knows. Empty: neither.
 func (j *Journal) explain(entries []Entry, o Object, d fingerprint.Difference, read *unstructured.Unstructured) string {

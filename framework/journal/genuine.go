@@ -25,8 +25,13 @@ var settable = map[Object][]string{
 
 // Settable reports whether an object is of a kind of which a journal sets fields.
 func (o Object) Settable() bool {
+	return len(settable[o.kind()]) > 0
+}
+
+// kind is an object without what tells it from others of its kind.
+func (o Object) kind() Object {
 	o.Namespace, o.Name = "", ""
-	return len(settable[o]) > 0
+	return o
 }
 
 var templateNotes = Pointer("spec", "template", "metadata", "annotations", restartedAt)
@@ -47,10 +52,7 @@ func (e Entry) genuine() error {
 	case e.Action != Set:
 		return nil
 	}
-	kind := e.Object
-	kind.Namespace, kind.Name = "", ""
-	fields := settable[kind]
-	if !slices.ContainsFunc(fields, func(f string) bool { return f == e.Field || strings.HasSuffix(f, "/") && strings.HasPrefix(e.Field, f) }) {
+	if !slices.ContainsFunc(settable[e.Object.kind()], func(f string) bool { return f == e.Field || strings.HasSuffix(f, "/") && strings.HasPrefix(e.Field, f) }) {
 		return fmt.Errorf("no holdfast changes %s of %s: %w", e.Field, e.Object, errNoEntry)
 	}
 	if e.NoUndo != "" {

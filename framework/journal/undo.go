@@ -188,7 +188,7 @@ func (j *Journal) decide(e Entry, read *unstructured.Unstructured, lost error) (
 		d.State, d.Why = Left, fmt.Sprintf("%s holds %s now, which is neither what it was nor what this run had set: %s", e.Field, field.InWords(now), changer(by))
 	case len(by) > 0:
 		d.State, d.Why = Left, fmt.Sprintf("%s holds what this run had set, but another client has set it: %s", e.Field, changer(by))
-	default: // a forged journal would say the same
+	default: // only managedFields prove that the run set it
 		d.State, d.Why = Left, fmt.Sprintf("%s holds what this run was to set, and %s does not say who has set it", e.Field, e.Object)
 	}
 	return d, nil

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,14 +34,14 @@ type injection struct {
 	journal   *journal.Journal
 	say       func(format string, args ...any)
 	announced []disturb.Object
-	before    func(context.Context) error // says why the next write must not be made: an *unsteadyError, or that it is not known
+	before    func(context.Context) error // says why the next write must not be made: an unsteadyError, or that it is not known
 	nodes     []types.UID                 // all that there were before the first write
 }
 
 // unsteadyError means that the cluster is not as it must be for the next write.
-type unsteadyError struct{ why string }
+type unsteadyError string
 
-func (e *unsteadyError) Error() string { return "nothing more is done: " + e.why }
+func (e unsteadyError) Error() string { return "nothing more is done: " + string(e) }
 
 // inject makes each write of the step, in order.
 func (i *injection) inject(ctx context.Context) error {
@@ -78,7 +79,7 @@ func (i *injection) calm(ctx context.Context) error {
 			i.nodes = append(i.nodes, n.UID)
 		}
 		if why := disturb.Unsteady(&n); why != "" && slices.Contains(i.nodes, n.UID) && (i.step.Node == nil || n.UID != i.step.Node.UID) {
-			return &unsteadyError{"node " + n.Name + ": " + why}
+			return unsteadyError("node " + n.Name + ": " + why)
 		}
 	}
 	return nil
@@ -137,7 +138,7 @@ func (i *injection) scale(ctx context.Context, o disturb.Object, workload journa
 
 // evict evicts a pod, as often as its budget refuses, and waits until it is gone and the workload is whole again. A pod that is gone already needs none.
 func (i *injection) evict(ctx context.Context, o disturb.Object) error {
-	var unsteady *unsteadyError
+	var unsteady error
 	err := poll.Until(ctx, "pod "+o.Name+" to be evicted", i.step.Box.Duration, func(ctx context.Context) (bool, string, error) {
 		now, err := i.client.CoreV1().Pods(o.Namespace).Get(ctx, o.Name, metav1.GetOptions{})
 		switch {
@@ -149,7 +150,8 @@ func (i *injection) evict(ctx context.Context, o disturb.Object) error {
 		case now.DeletionTimestamp != nil:
 			return false, "it is ending", nil
 		}
-		if err := i.before(ctx); errors.As(err, &unsteady) {
+		if err = i.before(ctx); errors.As(err, new(unsteadyError)) {
+			unsteady = err
 			return true, "", nil
 		} else if err != nil {
 			return false, "", err
@@ -160,10 +162,7 @@ func (i *injection) evict(ctx context.Context, o disturb.Object) error {
 		}
 		return false, "evicted", err
 	})
-	if unsteady != nil {
-		return unsteady
-	}
-	return err
+	return cmp.Or(unsteady, err)
 }
 
 // undo undoes the step, waits until the workload is whole again, and returns an error for a field that is not as it was and that nothing explains.

@@ -596,14 +596,14 @@ func TestAStepIsJudgedByItsOwnPromises(t *testing.T) {
 		if fault.Name == "node-kill" {
 			want = apptest.Involuntary
 		}
-		o := s.recorded("app/"+fault.Name, disturb.Step{Fault: fault.Name, Workload: s.web})
+		o := s.recorded("app/"+fault.Name, disturb.Step{Fault: fault.Name, Of: fault, Workload: s.web})
 		if o.Class != want || o.Promised.Each.SlowerBy != time.Second {
 			t.Errorf("%s: class %d, promised %+v", fault.Name, o.Class, o.Promised)
 		}
 		if len(o.Does) == 0 || len(o.Does) != len(fault.Seen) || o.Does[0] != string(fault.Seen[0])+" of "+s.web.Namespace+"/"+s.web.Name {
 			t.Errorf("%s: its record does not say as what it is seen: %q", fault.Name, o.Does)
 		}
-		if does := doesOf(disturb.Step{Fault: fault.Name, Workload: s.web, Node: &disturb.Object{Kind: disturb.KindNode, Name: "w1"}}); does[0] != string(fault.Seen[0])+" of w1" {
+		if does := doesOf(disturb.Step{Fault: fault.Name, Of: fault, Workload: s.web, Node: &disturb.Object{Kind: disturb.KindNode, Name: "w1"}}); does[0] != string(fault.Seen[0])+" of w1" {
 			t.Errorf("%s of a node: %q", fault.Name, does)
 		}
 	}

@@ -64,9 +64,7 @@ func (s *Session) plan(ctx context.Context, planned disturb.Step) (step disturb.
 func (s *Session) look(ctx context.Context, step disturb.Step) (r disturb.Request, snapshot disturb.Snapshot, err error) {
 	r = s.options.Intent.Request
 	r.Workloads = []disturb.Object{{Kind: step.Workload.Kind, Name: step.Workload.Name}}
-	if r.Faults, err = catalogue.Named([]string{step.Fault}); err != nil {
-		return r, snapshot, err
-	}
+	r.Faults = []catalogue.Fault{step.Of}
 	if snapshot, err = s.reader.Read(ctx, r); err != nil {
 		return r, snapshot, s.options.Access.Explain(err)
 	}
@@ -123,8 +121,7 @@ func (s *Session) heal(ctx context.Context, step disturb.Step) (remove func(cont
 
 // undoing are the permissions that a healer needs to undo a step.
 func (s *Session) undoing(step disturb.Step) (all []existing.Permission) {
-	faults, _ := catalogue.Named([]string{step.Fault}) // of a plan, whose faults are known
-	for _, right := range catalogue.Healing(faults) {
+	for _, right := range catalogue.Healing([]catalogue.Fault{step.Of}) {
 		for _, namespace := range s.options.Intent.Request.Places(right.Where) {
 			all = append(all, right.In(namespace))
 		}
@@ -136,7 +133,7 @@ func (s *Session) undoing(step disturb.Step) (all []existing.Permission) {
 func (s *Session) healing(ctx context.Context, client kubernetes.Interface) error {
 	ready, _, err := healer.Ready(ctx, client, s.options.Intent.Request.Home)
 	if err == nil && ready == 0 {
-		err = &unsteadyError{"no healer pod is ready: if this process died now, nothing would undo the fault: see why with 'kubectl -n holdfast logs deployment/healer'"}
+		err = unsteadyError("no healer pod is ready: if this process died now, nothing would undo the fault: see why with 'kubectl -n holdfast logs deployment/healer'")
 	}
 	return err
 }
@@ -166,12 +163,9 @@ func (s *Session) recorded(name string, step disturb.Step) recording.Options {
 
 // doesOf are the kinds of disturbances as which the watches may see a step, with what it is done to.
 func doesOf(step disturb.Step) (kinds []string) {
-	faults, _ := catalogue.Named([]string{step.Fault}) // of a plan, whose faults are known
 	of := append(avoided(step), step.Workload.Namespace+"/"+step.Workload.Name)[0]
-	for _, f := range faults {
-		for _, kind := range f.Seen {
-			kinds = append(kinds, string(kind)+" of "+of)
-		}
+	for _, kind := range step.Of.Seen {
+		kinds = append(kinds, string(kind)+" of "+of)
 	}
 	return kinds
 }

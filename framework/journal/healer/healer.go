@@ -88,7 +88,7 @@ func (h *healer) permitted(ctx context.Context) error {
 	defer cancel()
 	missing, err := existing.Missing(ctx, h.Client, h.May...)
 	if h.asked, h.lacks = time.Now(), err; len(missing) > 0 {
-		h.lacks = fmt.Errorf("this healer must not %s, and could not undo everything: apply what 'holdfast rbac' prints for the faults of this run", missing[0])
+		h.lacks = fmt.Errorf("this healer has no permission to %s, so it could not undo everything: apply what 'holdfast rbac' prints for the faults of this run", missing[0])
 		slog.Warn("ask for permissions", "error", h.lacks)
 	}
 	return h.lacks

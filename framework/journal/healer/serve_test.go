@@ -119,7 +119,7 @@ func TestNotReadyWithoutRights(t *testing.T) {
 				may  bool
 				code int
 				says string
-			}{{false, 503, "must not " + lacks.String()}, {true, 200, "ready"}, {false, 503, "must not " + lacks.String()}} {
+			}{{false, 503, "has no permission to " + lacks.String()}, {true, 200, "ready"}, {false, 503, "has no permission to " + lacks.String()}} {
 				may = want.may
 				time.Sleep(StaleAfter + askEvery + Every)
 				answer := httptest.NewRecorder()

@@ -30,7 +30,7 @@ const maxPlanBytes = 16 << 20
 //	GET /segments/N?plan=ID                the rows of a segment as package history writes them, packed by gzip; 410 if they are lost
 //	POST /done?plan=ID                     all rows are stored elsewhere: the worker ends
 //
-// Each call but /healthz carries the token of the run, or is 403. All calls are safe to repeat, but /try, which sends again. A plan other than the current one is 404. A new plan while another is
+// Each call except /healthz needs the run's token (403 without). All calls may be repeated, except /try. A plan other than the current one is 404. A new plan while another is
 // running or not collected is 409. So are a plan with a header from a Secret that is not there, one with a gRPC call that the server does
 // not describe, and /done while there are rows.
 func (w *worker) api() http.Handler {
