@@ -23,7 +23,7 @@ type AuditMends struct {
 }
 
 func (p AuditMends) String() string {
-	return fmt.Sprintf("the audit finds %s in %s, and nothing after its patches are applied", prose.List(p.Rules), cmp.Or(p.Workload, "the workload"))
+	return fmt.Sprintf("the audit finds %s in %s, and nothing after its patches are applied", prose.List(p.Rules), whose(p.Workload))
 }
 
 // Needs implements Invariant.

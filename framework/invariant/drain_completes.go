@@ -27,11 +27,7 @@ type DrainCompletes struct {
 }
 
 func (p DrainCompletes) String() string {
-	who := p.Workload
-	if who == "" {
-		who = "the workload"
-	}
-	text := "a drain leaves no pod of " + who + " on its node"
+	text := "a drain leaves no pod of " + whose(p.Workload) + " on its node"
 	if p.Unready {
 		text += ", not even one that is not ready and whose budget allows no disruption"
 	}

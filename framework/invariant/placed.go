@@ -25,10 +25,7 @@ type Placed struct {
 }
 
 func (p Placed) String() string {
-	who := p.Workload
-	if who == "" {
-		who = "the workload"
-	}
+	who := whose(p.Workload)
 	if p.Surge > 0 {
 		who = fmt.Sprintf("%s (a surge of up to %d included)", who, p.Surge)
 	}

@@ -1,6 +1,7 @@
 package invariant
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -33,11 +34,7 @@ type Placement struct {
 }
 
 func (p Placement) String() string {
-	who := p.Workload
-	if who == "" {
-		who = "every Deployment"
-	}
-	return fmt.Sprintf("each pod of %s is bound where the scheduler's hard rules allowed it at that moment", who)
+	return fmt.Sprintf("each pod of %s is bound where the scheduler's hard rules allowed it at that moment", cmp.Or(p.Workload, "every Deployment"))
 }
 
 // Needs implements Invariant.
@@ -61,10 +58,7 @@ func (p Placement) Judge(f *evidence.Run, missing verdict.Missing) verdict.Verdi
 	l := placement.NewLedger(f.Record)
 	missing = append(missing, l.Missing()...)
 	t := placementTally{
-		facts: f, who: p.Workload, told: make(map[*placement.PlacedPod]string), free: make(map[*placement.PlacedPod]bool),
-	}
-	if t.who == "" {
-		t.who = "all Deployments"
+		facts: f, who: cmp.Or(p.Workload, "all Deployments"), told: make(map[*placement.PlacedPod]string), free: make(map[*placement.PlacedPod]bool),
 	}
 	chosen := chosenBy(f.Record, keys)
 	for _, pod := range l.Pods {

@@ -32,11 +32,7 @@ type PressureLeaves struct {
 }
 
 func (p PressureLeaves) String() string {
-	who := p.Workload
-	if who == "" {
-		who = "the workload"
-	}
-	text := fmt.Sprintf("node pressure leaves at least %s of %s", prose.Count(p.AtLeast, "ready pod"), who)
+	text := fmt.Sprintf("node pressure leaves at least %s of %s", prose.Count(p.AtLeast, "ready pod"), whose(p.Workload))
 	if p.DespiteBudget {
 		text += ", even though the kubelet evicts pods that a budget protects"
 	}

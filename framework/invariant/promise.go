@@ -1,6 +1,7 @@
 package invariant
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
@@ -63,6 +64,9 @@ type WorkloadInvariant interface {
 	// Of are the promises about a workload that this one makes; none: it is about another workload, or promises nothing about this one.
 	Of(w history.Workload) []Invariant
 }
+
+// whose is the workload that a promise names, in words.
+func whose(workload string) string { return cmp.Or(workload, "the workload") }
 
 // WatchingInvariant is a promise about what comes some time after a disturbance.
 type WatchingInvariant interface {

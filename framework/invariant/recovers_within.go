@@ -31,10 +31,7 @@ type RecoversWithin struct {
 }
 
 func (p RecoversWithin) String() string {
-	who := p.Workload
-	if who == "" {
-		who = "the workload"
-	}
+	who := whose(p.Workload)
 	if p.FromFault {
 		return fmt.Sprintf("%s recovers within %s of the beginning of the fault", who, p.Limit)
 	}

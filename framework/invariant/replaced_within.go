@@ -27,11 +27,7 @@ type ReplacedWithin struct {
 }
 
 func (p ReplacedWithin) String() string {
-	who := p.Workload
-	if who == "" {
-		who = "the workload"
-	}
-	return fmt.Sprintf("all replicas of %s are ready on other nodes within %s of a fault, before it is reverted", who, p.Limit)
+	return fmt.Sprintf("all replicas of %s are ready on other nodes within %s of a fault, before it is reverted", whose(p.Workload), p.Limit)
 }
 
 // Needs implements Invariant.

@@ -23,7 +23,7 @@ type ResizedInPlace struct {
 }
 
 func (p ResizedInPlace) String() string {
-	return "the pods of " + cmp.Or(p.Workload, "the workload") + " are resized in place: no pod ends, and no container restarts"
+	return "the pods of " + whose(p.Workload) + " are resized in place: no pod ends, and no container restarts"
 }
 
 // Needs implements Invariant.

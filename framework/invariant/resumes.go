@@ -1,7 +1,6 @@
 package invariant
 
 import (
-	"cmp"
 	"fmt"
 	"time"
 
@@ -27,7 +26,7 @@ type Resumes struct {
 
 func (p Resumes) String() string {
 	return fmt.Sprintf("changes to %s stall while a fault is active, and complete within %s of the start of its revert",
-		cmp.Or(p.Workload, "the workload"), p.Limit)
+		whose(p.Workload), p.Limit)
 }
 
 // Needs implements Invariant.

@@ -27,11 +27,7 @@ type RolloutCompletes struct {
 const NoRoomNumber = "rolloutsWithoutRoom"
 
 func (p RolloutCompletes) String() string {
-	who := p.Workload
-	if who == "" {
-		who = "the workload"
-	}
-	return "each rolling update of " + who + " comes to its end, and so does its rollback"
+	return "each rolling update of " + whose(p.Workload) + " comes to its end, and so does its rollback"
 }
 
 // Needs implements Invariant.

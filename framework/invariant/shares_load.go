@@ -40,9 +40,9 @@ type SharesLoad struct {
 func (p SharesLoad) lane() history.Lane { return cmp.Or(p.Lane, history.LaneReused) }
 
 func (p SharesLoad) String() string {
-	who := "each ready pod of " + cmp.Or(p.Workload, "the workload") + " has"
+	who := "each ready pod of " + whose(p.Workload) + " has"
 	if p.Together {
-		who = "the new pods of " + cmp.Or(p.Workload, "the workload") + " together have"
+		who = "the new pods of " + whose(p.Workload) + " together have"
 	}
 	return fmt.Sprintf("from %s after the last new pod is ready, %s at least %v of an equal share of the requests on %s",
 		p.Within, who, p.AtLeast, p.lane())

@@ -36,10 +36,7 @@ type Spread struct {
 }
 
 func (p Spread) String() string {
-	who := p.Workload
-	if who == "" {
-		who = "the workload"
-	}
+	who := whose(p.Workload)
 	if p.Waiting {
 		return fmt.Sprintf("%s is spread over %s with a skew of at most %d whenever each of its pods is ready or unschedulable", who, p.TopologyKey, p.Max)
 	}

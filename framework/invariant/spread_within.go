@@ -1,7 +1,6 @@
 package invariant
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -44,7 +43,7 @@ func (p SpreadWithin) String() string {
 		return fmt.Sprintf("the spread of each workload is back within its own hard constraints %s after it was unbalanced", p.Limit)
 	}
 	return fmt.Sprintf("the spread of %s over %s is back at a skew of at most %d within %s of being unbalanced",
-		cmp.Or(p.Workload, "the workload"), p.TopologyKey, p.Max, p.Limit)
+		whose(p.Workload), p.TopologyKey, p.Max, p.Limit)
 }
 
 // Needs implements Invariant.
