@@ -2,6 +2,7 @@ package attribution
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -137,22 +138,12 @@ func (s *Timelines) dialled(r *history.Request) string {
 		s.hosts = make(map[string]bool)
 	}
 	if len(s.hosts) < requests.MaxWorkers {
-		s.hosts[host] = l == nil && !s.anyones(host)
+		s.hosts[host] = l == nil && !slices.ContainsFunc(s.pods, func(pod *PodTimeline) bool { return pod.IP == host }) // nobody's, ever
 	}
 	if l == nil {
 		return ""
 	}
 	return l.Name
-}
-
-// anyones reports whether any pod ever had an address.
-func (s *Timelines) anyones(ip string) bool {
-	for _, l := range s.pods {
-		if l.IP == ip {
-			return true
-		}
-	}
-	return false
 }
 
 // answeredWrongly tells whether it was the server named in the response that let the client down. Of a retry that was

@@ -1,6 +1,7 @@
 package budget
 
 import (
+	"slices"
 	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
@@ -94,10 +95,5 @@ func (l *Ledger) departures(v *verdict.Verdict) {
 
 // covers reports whether one of the demands applies to a pod.
 func (l *Ledger) covers(p history.Pod) bool {
-	for _, d := range l.Demands {
-		if len(d.Selector) > 0 && d.Chosen().Has(&p) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(l.Demands, func(d *Demand) bool { return len(d.Selector) > 0 && d.Chosen().Has(&p) })
 }

@@ -152,15 +152,10 @@ func (l *SkewLedger) Of(p history.Pod) (history.Key, bool) {
 
 // owns reports whether one of the workloads owns a pod.
 func (l *SkewLedger) owns(p *history.Pod) bool {
-	if p == nil {
-		return false
-	}
-	for _, key := range l.keys {
-		if w := l.State.Workloads[key]; w.Owns(p) {
-			return true
-		}
-	}
-	return false
+	return p != nil && slices.ContainsFunc(l.keys, func(key history.Key) bool {
+		w := l.State.Workloads[key]
+		return w.Owns(p)
+	})
 }
 
 // revisionOf returns the revision of a pod of a Deployment or StatefulSet.

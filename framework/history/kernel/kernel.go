@@ -3,7 +3,10 @@
 // It runs no tools.
 package kernel
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // kernelWords are messages of tc and nft that mean that the kernel lacks a feature. "No such file", "not found" and "not
 // permitted" alone are ambiguous: they may mean that a tool is missing.
@@ -16,10 +19,5 @@ var kernelWords = []string{
 
 // Refused reports whether a tool's output means that the kernel lacks a feature.
 func Refused(said string) bool {
-	for _, words := range kernelWords {
-		if strings.Contains(said, words) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(kernelWords, func(words string) bool { return strings.Contains(said, words) })
 }

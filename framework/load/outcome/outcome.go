@@ -10,6 +10,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -58,12 +59,7 @@ func Of(err error, at Stage) history.Outcome {
 
 // IsAny reports whether an error is one of others.
 func IsAny[E error](err error, others ...E) bool {
-	for _, other := range others {
-		if errors.Is(err, other) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(others, func(other E) bool { return errors.Is(err, other) })
 }
 
 // alert reports whether an error is what a server said in TLS of why it ends the connection, possibly long after the handshake: a server
