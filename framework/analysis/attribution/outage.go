@@ -26,12 +26,7 @@ func (s *Timelines) outage(services []string, at history.Offset, all []trouble) 
 	for _, t := range gone {
 		counts[outageBy(t)]++
 	}
-	var best Cause
-	for _, c := range causes {
-		if counts[c.cause] > counts[best] {
-			best = c.cause
-		}
-	}
+	best := mostOf(counts)
 	a := attribution(best, ConfidenceAll, gone)
 	a.Phase = gone[slices.IndexFunc(gone, func(t trouble) bool { return outageBy(t) == best })].phase
 	return a, true

@@ -210,11 +210,15 @@ func (s *Timelines) dying(node string, at history.Offset) bool {
 }
 
 // most is the most frequent cause; of equally frequent ones, the first in the vocabulary.
-func most(list []trouble) (best Cause) {
+func most(list []trouble) Cause {
 	counts := make(map[Cause]int)
 	for _, t := range list {
 		counts[t.cause]++
 	}
+	return mostOf(counts)
+}
+
+func mostOf(counts map[Cause]int) (best Cause) {
 	for _, c := range causes {
 		if counts[c.cause] > counts[best] {
 			best = c.cause

@@ -26,25 +26,16 @@ func Moments(run history.Run, visit func(at history.Offset, s *history.State)) {
 // WorkloadOf finds the Deployment or StatefulSet that a promise is about: the one of that name, or, of an empty name, the only one. If it
 // selects its pods by more than plain labels, which pods are its own is unknown, and that is missing evidence.
 func WorkloadOf(run history.Run, name string) (history.Key, verdict.Missing) {
-	found := make(map[history.Key]bool)
-	var names []string
-	for _, e := range run.Events {
-		if e.Workload == nil || name != "" && e.Workload.Name != name {
-			continue
-		}
-		key := history.Key{Namespace: e.Workload.Namespace, Name: e.Workload.Name}
-		if !found[key] {
-			found[key] = true
-			names = append(names, key.Namespace+"/"+key.Name)
-		}
-	}
+	keys := slices.DeleteFunc(Deployments(run), func(key history.Key) bool { return name != "" && key.Name != name })
 	var d verdict.Missing
 	switch {
-	case len(found) == 1:
-		for key := range found {
-			return key, UnclearSelectors(run, key)
+	case len(keys) == 1:
+		return keys[0], UnclearSelectors(run, keys[0])
+	case len(keys) > 1:
+		var names []string
+		for _, key := range keys {
+			names = append(names, key.Namespace+"/"+key.Name)
 		}
-	case len(found) > 1:
 		slices.Sort(names)
 		d.Add("the record has the Deployments %s; the promise must name one", prose.List(names))
 	case name != "":
@@ -78,12 +69,7 @@ func LivePods(s *history.State, w history.Workload) []history.Pod {
 
 // allReady says whether all pods are bound, ready and not terminating.
 func allReady(pods []history.Pod) bool {
-	for _, p := range pods {
-		if !p.Ready || p.Deleting || p.Node == "" {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(pods, func(p history.Pod) bool { return !p.Ready || p.Deleting || p.Node == "" })
 }
 
 // allReadyOrTried is allReady, except for pods that are unschedulable.
@@ -95,13 +81,8 @@ func allReadyOrTried(pods []history.Pod) bool {
 }
 
 // Bound are the pods that have a node.
-func Bound(pods []history.Pod) (list []history.Pod) {
-	for _, p := range pods {
-		if p.Node != "" {
-			list = append(list, p)
-		}
-	}
-	return list
+func Bound(pods []history.Pod) []history.Pod {
+	return slices.DeleteFunc(slices.Clone(pods), func(p history.Pod) bool { return p.Node == "" })
 }
 
 // Settled says whether a workload has settled: its controller reports it, and the pods, which another watch reports, are as many as

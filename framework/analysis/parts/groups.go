@@ -2,6 +2,7 @@ package parts
 
 import (
 	"maps"
+	"slices"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
@@ -93,12 +94,7 @@ func (s *selectors) add(of item, labels map[string]string) {
 		}
 	}
 	same := func(list []selector) bool {
-		for _, had := range list {
-			if had.of == of && maps.Equal(had.labels, labels) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(list, func(had selector) bool { return had.of == of && maps.Equal(had.labels, labels) })
 	}
 	switch {
 	case found && !same(s.by[key]):
@@ -107,9 +103,6 @@ func (s *selectors) add(of item, labels map[string]string) {
 		s.all[of.Namespace] = append(s.all[of.Namespace], selector{of, labels})
 	}
 }
-
-// has says whether an item has a selector.
-func (s *selectors) has(of item) bool { return s.items[of] }
 
 // match visits the items that select a pod.
 func (s *selectors) match(namespace string, labels map[string]string, visit func(item)) {
@@ -150,6 +143,12 @@ func groupsOf(events []history.Event) *groups {
 			}
 		}
 	}
+	g.joinSelected(events, by)
+	return g
+}
+
+// joinSelected joins each pod with those whose selectors select it.
+func (g *groups) joinSelected(events []history.Event, by *selectors) {
 	last := make(map[item]map[string]string) // the labels that were matched last
 	for i := range events {
 		p := events[i].Pod
@@ -164,5 +163,4 @@ func groupsOf(events []history.Event) *groups {
 		g.root(of)
 		by.match(p.Namespace, p.Labels, func(owner item) { g.join(of, owner) })
 	}
-	return g
 }

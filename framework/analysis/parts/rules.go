@@ -2,7 +2,6 @@ package parts
 
 import (
 	"encoding/json"
-	"maps"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
@@ -36,7 +35,7 @@ func (g *groups) joinByRules(events []history.Event) {
 		of := itemOf(pod, p.Namespace, p.Name)
 		key := history.Key{Namespace: p.Namespace, Name: string(p.Rules)}
 		if first, known := read[key]; known {
-			if by.has(first) {
+			if by.items[first] {
 				g.join(first, of)
 			}
 			continue
@@ -46,19 +45,7 @@ func (g *groups) joinByRules(events []history.Event) {
 			by.add(of, labels)
 		}
 	}
-	last := make(map[item]map[string]string)
-	for i := range events {
-		p := events[i].Pod
-		if p == nil {
-			continue
-		}
-		of := itemOf(pod, p.Namespace, p.Name)
-		if had, known := last[of]; known && maps.Equal(had, p.Labels) {
-			continue
-		}
-		last[of] = p.Labels
-		by.match(p.Namespace, p.Labels, func(other item) { g.join(of, other) })
-	}
+	g.joinSelected(events, by)
 }
 
 // aboutOthers are the labels of the pods that rules are about. Rules that cannot be read are about none; whoever judges them says so.

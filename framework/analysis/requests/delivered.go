@@ -16,12 +16,7 @@ func (t *Stats) Delivered(lanes []history.Lane) (d verdict.Missing) {
 	if t.Err != nil {
 		d.Add("the requests could not be read to their end: %v", t.Err)
 	}
-	if t.beyond {
-		d.Add("the record has more than %d workers or %d lanes", MaxWorkers, MaxLanes)
-	}
-	if t.odd != "" {
-		d.Add("%s", t.odd)
-	}
+	d = append(d, t.uncounted()...)
 	if len(lanes) == 0 {
 		d.Add("no load was planned or sent")
 	}
@@ -181,12 +176,15 @@ func (t *Stats) brief(lane *LaneTally, d *verdict.Missing) {
 }
 
 // Whole reports rows that are missing in the record, or that could not be counted.
-func (t *Stats) Whole() (d verdict.Missing) {
+func (t *Stats) Whole() verdict.Missing { return append(t.uncounted(), t.complete()...) }
+
+// uncounted reports rows that could not be counted.
+func (t *Stats) uncounted() (d verdict.Missing) {
 	if t.beyond {
 		d.Add("the record has more than %d workers or %d lanes", MaxWorkers, MaxLanes)
 	}
 	if t.odd != "" {
 		d.Add("%s", t.odd)
 	}
-	return append(d, t.complete()...)
+	return d
 }
