@@ -1,6 +1,7 @@
 package disturb
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -78,10 +79,7 @@ func (s *sight) elsewhere(p corev1.Pod, room *capacity.Room) {
 		if own && s.step.node != nil {
 			continue
 		}
-		no := Unsteady(n)
-		if no == "" {
-			no = room.Refused(p, n)
-		}
+		no := cmp.Or(Unsteady(n), room.Refused(p, n))
 		if missing := capacity.MissingImage(p, n); no == "" && !own && missing != "" && !s.Limits.TrustRegistry {
 			images++
 			no = "it does not list image " + missing

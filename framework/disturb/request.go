@@ -1,6 +1,7 @@
 package disturb
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/disturb/catalogue"
@@ -56,15 +57,9 @@ type Limits struct {
 
 // WithDefaults are the limits with their defaults.
 func (l Limits) WithDefaults() Limits {
-	if l.Pods == 0 {
-		l.Pods = DefaultPods
-	}
-	if l.Duration == 0 {
-		l.Duration = DefaultDuration
-	}
-	if l.Failures == 0 {
-		l.Failures = DefaultFailures
-	}
+	l.Pods = cmp.Or(l.Pods, DefaultPods)
+	l.Duration = cmp.Or(l.Duration, DefaultDuration)
+	l.Failures = cmp.Or(l.Failures, DefaultFailures)
 	return l
 }
 

@@ -7,6 +7,8 @@ import (
 	"os"
 	"slices"
 	"strings"
+
+	"github.com/holdfast-ha/holdfast/framework/prose"
 )
 
 // Open reads the record in a scenario's folder: its events immediately, its requests on demand. A folder without a record,
@@ -45,8 +47,5 @@ func OpenFS(fsys fs.FS, dir string) (Run, error) {
 // reasons joins the first few problems.
 func reasons(problems []string) string {
 	const most = 5
-	if n := len(problems); n > most {
-		problems = append(problems[:most:most], fmt.Sprintf("and %d more", n-most))
-	}
-	return strings.Join(problems, "; ")
+	return strings.Join(prose.First(problems, most), "; ")
 }

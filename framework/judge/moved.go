@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
@@ -15,11 +16,7 @@ func moved(f *evidence.Run, p invariant.Invariant, v verdict.Verdict) verdict.Ve
 	if v.Outcome != verdict.Violated || !p.Needs().MovedByNodeLoss {
 		return v
 	}
-	to := v.At
-	if to == 0 {
-		to = f.End()
-	}
-	loss, why := f.Moved(to, p.Needs().Soon)
+	loss, why := f.Moved(cmp.Or(v.At, f.End()), p.Needs().Soon)
 	if loss == nil {
 		return v
 	}

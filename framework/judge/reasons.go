@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/stages"
 	"github.com/holdfast-ha/holdfast/framework/history/timeline"
 	"github.com/holdfast-ha/holdfast/framework/prose"
 	"github.com/holdfast-ha/holdfast/framework/verdict"
@@ -58,10 +60,7 @@ type scene struct {
 // refuted is what the record says against the reason of a mutant whose promise was broken; empty: nothing. A pod that waits for its image shows
 // another reason than any of these. An older record has no reason.
 func refuted(f *evidence.Run, m *history.Mutant, by verdict.Verdict, lanes []history.Lane) string {
-	c := scene{f: f, by: by, lanes: lanes, at: by.At}
-	if c.at == 0 {
-		c.at = f.End()
-	}
+	c := scene{f: f, by: by, lanes: lanes, at: cmp.Or(by.At, f.End())}
 	c.s, c.of = f.Record.StateAt(c.at), workloadIn(m.Params)
 	for _, p := range c.pods(c.s) {
 		if slices.Contains(waitsForImage, p.Waiting) {
@@ -131,12 +130,7 @@ func (c scene) unready() (list []history.Pod, why string) {
 
 // touched reports whether a fault names a pod or its node.
 func (c scene) touched(pod, node string) bool {
-	for i := range c.f.Faults {
-		if slices.Contains(c.f.Faults[i].Pods, pod) || slices.Contains(c.f.Faults[i].Nodes, node) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(c.f.Faults, func(f stages.FaultLife) bool { return slices.Contains(f.Pods, pod) || slices.Contains(f.Nodes, node) })
 }
 
 // unless is a sentence about the moment, if what it denies is not so.

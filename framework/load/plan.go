@@ -219,9 +219,7 @@ func (p Plan) Starts(at history.Offset) []history.LaneStart {
 
 // withDefaults fills in zero fields. Control is the URL of the worker's own server.
 func (p Plan) withDefaults(control string) Plan {
-	if p.Duration == 0 {
-		p.Duration = DefaultDuration
-	}
+	p.Duration = cmp.Or(p.Duration, DefaultDuration)
 	lanes := make([]Lane, len(p.Lanes))
 	for i, l := range p.Lanes {
 		lanes[i] = l.withDefaults(control, p.Share)
@@ -244,9 +242,7 @@ func (l Lane) IdleFor() time.Duration {
 }
 
 func (l Lane) withDefaults(control string, share history.Share) Lane {
-	if l.Target == "" {
-		l.Target = control
-	}
+	l.Target = cmp.Or(l.Target, control)
 	if l.Idle > 0 {
 		setDefault(&l.Connections, l.idling(share))
 	}

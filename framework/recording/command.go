@@ -1,6 +1,7 @@
 package recording
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -98,10 +99,7 @@ func Environ(context, kubeconfig string) (environ []string, remove func(), err e
 	if context == "" {
 		return environ, remove, nil
 	}
-	if kubeconfig == "" {
-		kubeconfig = os.Getenv("KUBECONFIG")
-	}
-	if kubeconfig == "" {
+	if kubeconfig = cmp.Or(kubeconfig, os.Getenv("KUBECONFIG")); kubeconfig == "" {
 		home, err := os.UserHomeDir()
 		if err != nil {
 			return nil, nil, err

@@ -1,6 +1,7 @@
 package recording
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -83,15 +84,9 @@ type Run struct {
 }
 
 func (o *Options) fill() error {
-	if o.Before == 0 {
-		o.Before = DefaultBefore
-	}
-	if o.Recover == 0 {
-		o.Recover = DefaultRecover
-	}
-	if o.Settled == 0 {
-		o.Settled = DefaultSettled
-	}
+	o.Before = cmp.Or(o.Before, DefaultBefore)
+	o.Recover = cmp.Or(o.Recover, DefaultRecover)
+	o.Settled = cmp.Or(o.Settled, DefaultSettled)
 	if len(o.Probes) > 0 && o.From == "" {
 		o.From = history.LoadOutside
 	}

@@ -1,6 +1,7 @@
 package formats
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -50,10 +51,7 @@ func markdownHead(b *strings.Builder, r reports.Report) {
 	for _, f := range []struct{ name, value string }{
 		{"Kubernetes", r.Cluster.Kubernetes}, {"profile", r.Profile}, {"seed", r.SeedText()}, {"holdfast", r.Holdfast},
 	} {
-		if f.value == "" {
-			f.value = "unknown"
-		}
-		facts = append(facts, f.name+" "+words.MarkdownText(f.value))
+		facts = append(facts, f.name+" "+words.MarkdownText(cmp.Or(f.value, "unknown")))
 	}
 	b.WriteString(strings.Join(facts, ", "))
 	if r.Cluster.ProxyMode != "" {

@@ -1,6 +1,7 @@
 package index
 
 import (
+	"cmp"
 	"embed"
 	"fmt"
 	"html/template"
@@ -86,11 +87,7 @@ func (h head) Link() string { return link(h.Night) }
 
 // link is the address of what a reader can open of a night: its page, or its folder.
 func link(n *nights.Night) string {
-	to := n.Page
-	if to == "" {
-		to = n.Dir + "/"
-	}
-	return (&url.URL{Path: to}).String()
+	return (&url.URL{Path: cmp.Or(n.Page, n.Dir+"/")}).String()
 }
 
 // linkTo is the address of a scenario in a night.

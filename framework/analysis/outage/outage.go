@@ -119,10 +119,7 @@ func (o *Outage) together() (groups [][]*Death) {
 	}
 	for _, d := range o.deaths {
 		groups = append(groups, slices.DeleteFunc(slices.Clone(o.deaths), func(other *Death) bool {
-			over := other.until
-			if over == 0 {
-				over = other.seen + other.limit
-			}
+			over := cmp.Or(other.until, other.seen+other.limit)
 			return other.from > d.from || over <= d.from
 		}))
 	}

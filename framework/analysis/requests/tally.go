@@ -1,6 +1,8 @@
 package requests
 
 import (
+	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
@@ -105,9 +107,7 @@ func (t *Stats) take(r *history.Request) bool {
 	if unsent {
 		row.unsent++
 	}
-	if t.odd == "" {
-		t.odd = evidence.Contradiction(r)
-	}
+	t.odd = cmp.Or(t.odd, evidence.Contradiction(r))
 	if underLoad {
 		t.count(row.lane, r, unsent)
 		t.watch(row, r, unsent)
@@ -229,9 +229,7 @@ func (t *Stats) Find(name history.Lane) *LaneTally {
 func (t *Stats) Judged(named []history.Lane) []history.Lane {
 	lanes := slices.Clone(named)
 	if len(named) == 0 {
-		for lane := range t.plan {
-			lanes = append(lanes, lane)
-		}
+		lanes = slices.Collect(maps.Keys(t.plan))
 		for _, l := range t.lanes {
 			lanes = append(lanes, l.lane)
 		}

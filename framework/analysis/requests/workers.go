@@ -1,6 +1,7 @@
 package requests
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -24,11 +25,7 @@ func (t *Stats) PerWorker(lanes []history.Lane) string {
 				sent, failed = sent+row.sent, failed+row.failed
 			}
 		}
-		node := nodes[w.name]
-		if node == "" {
-			node = "an unknown node"
-		}
-		words = append(words, fmt.Sprintf("%d of %d from %s (%s)", failed, sent, node, w.name))
+		words = append(words, fmt.Sprintf("%d of %d from %s (%s)", failed, sent, cmp.Or(nodes[w.name], "an unknown node"), w.name))
 	}
 	slices.Sort(words)
 	return "failed by load worker: " + strings.Join(words, ", ")

@@ -1,6 +1,7 @@
 package catalogue
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -88,10 +89,7 @@ func (f Fault) Undo() (all []Right) {
 // fromJournal are permissions about the objects of changes as rights about every object of their kinds.
 func fromJournal(permissions []journal.Permission) (all []Right) {
 	for _, p := range permissions {
-		where := Where(p.Object.Namespace)
-		if where == "" {
-			where = Everywhere
-		}
+		where := cmp.Or(Where(p.Object.Namespace), Everywhere)
 		all = append(all, Right{Where: where, Verb: p.Verb, Group: p.Object.Group, Resource: p.Object.Resource, Subresource: p.Object.Subresource})
 	}
 	return all

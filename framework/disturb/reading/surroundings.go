@@ -1,6 +1,7 @@
 package reading
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -122,12 +123,9 @@ func (v *reading) scaledObjects(at schema.GroupVersionResource) {
 	list(v, "scaledobjects", n, v.Dynamic.Resource(at).Namespace(n), func(u *unstructured.Unstructured) {
 		kind, _, _ := unstructured.NestedString(u.Object, "spec", "scaleTargetRef", "kind")
 		name, _, _ := unstructured.NestedString(u.Object, "spec", "scaleTargetRef", "name")
-		if kind == "" {
-			kind = disturb.KindDeployment // KEDA's default
-		}
 		v.Autoscalers = append(v.Autoscalers, disturb.Autoscaler{
 			Object: disturb.Object{Kind: "ScaledObject", Namespace: u.GetNamespace(), Name: u.GetName(), UID: u.GetUID()},
-			Of:     disturb.Object{Kind: kind, Namespace: n, Name: name},
+			Of:     disturb.Object{Kind: cmp.Or(kind, disturb.KindDeployment), Namespace: n, Name: name}, // KEDA's default
 		})
 	})
 }

@@ -1,6 +1,7 @@
 package collect
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -28,10 +29,7 @@ func serveControl(ctx context.Context, name string) (string, error) {
 
 func controlTarget(name string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		id := r.Header.Get(backend.HeaderID)
-		if id == "" {
-			id = "-"
-		}
+		id := cmp.Or(r.Header.Get(backend.HeaderID), "-")
 		h := w.Header()
 		h.Set(backend.HeaderPod, name)
 		h.Set("Content-Length", strconv.Itoa(len("ok \n")+len(id)))

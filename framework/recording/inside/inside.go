@@ -6,6 +6,7 @@
 package inside
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -70,15 +71,13 @@ func Needs() (all []existing.Permission) {
 
 // Workers makes load workers for recordings. The configuration is that of a user who may write; see Needs.
 func Workers(config *rest.Config, o Options) recording.Inside {
+	o.Workers = cmp.Or(o.Workers, 1)
 	return func(ctx context.Context, s *recording.Session, plan load.Plan) ([]collect.Worker, *http.Client, func(context.Context) error, error) {
 		client, err := kubernetes.NewForConfig(config)
 		if err != nil {
 			return nil, nil, nil, err
 		}
 		m := &maker{options: o, client: client, config: config, session: s}
-		if m.options.Workers == 0 {
-			m.options.Workers = 1
-		}
 		return m.make(ctx, plan)
 	}
 }
