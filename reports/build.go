@@ -90,14 +90,11 @@ func (r *Report) fillIn(runDir string, file runfolder.File) {
 		if p := s.Cluster.Profile; p != "" && !slices.Contains(profiles, p) {
 			profiles = append(profiles, p)
 		}
-	}
-	r.Profile = cmp.Or(r.Profile, strings.Join(profiles, " and "))
-	for i := range r.Scenarios {
-		if c := r.Scenarios[i].Cluster; c.Kubernetes != "" {
-			r.Cluster = c
-			break
+		if r.Cluster.Kubernetes == "" && s.Cluster.Kubernetes != "" {
+			r.Cluster = s.Cluster
 		}
 	}
+	r.Profile = cmp.Or(r.Profile, strings.Join(profiles, " and "))
 	if file.Kubernetes != "" {
 		r.Cluster.Kubernetes = file.Kubernetes
 	}

@@ -2,6 +2,7 @@ package disturb
 
 import (
 	"net/url"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -86,31 +87,20 @@ var ofControlPlane = []string{
 // controlPlane reports whether a node is one of the control plane: by its labels and taints, by what runs on it, or because the API server that is asked has
 // its address.
 func controlPlane(n *corev1.Node, pods []corev1.Pod, server string) bool {
-	if u, err := url.Parse(server); err == nil && u.Hostname() != "" {
-		for _, a := range n.Status.Addresses {
-			if a.Address == u.Hostname() {
-				return true
-			}
-		}
-	}
-	if n.Labels["node.k0sproject.io/role"] == "control-plane" {
+	u, err := url.Parse(server)
+	asked := func(a corev1.NodeAddress) bool { return err == nil && a.Address != "" && a.Address == u.Hostname() }
+	if slices.ContainsFunc(n.Status.Addresses, asked) || n.Labels["node.k0sproject.io/role"] == "control-plane" {
 		return true
 	}
 	for _, key := range ofControlPlane {
-		if _, has := n.Labels[key]; has {
-			return true
-		}
-		for _, t := range n.Spec.Taints {
-			if t.Key == key {
-				return true
-			}
-		}
-	}
-	for _, p := range pods {
-		if _, mirror := p.Annotations[corev1.MirrorPodAnnotationKey]; mirror && p.Spec.NodeName == n.Name && p.Namespace == "kube-system" &&
-			(p.Labels["tier"] == "control-plane" || strings.HasPrefix(p.Name, "kube-apiserver") || strings.HasPrefix(p.Name, "etcd")) {
+		_, has := n.Labels[key]
+		if has || slices.ContainsFunc(n.Spec.Taints, func(t corev1.Taint) bool { return t.Key == key }) {
 			return true
 		}
 	}
-	return false
+	return slices.ContainsFunc(pods, func(p corev1.Pod) bool {
+		_, mirror := p.Annotations[corev1.MirrorPodAnnotationKey]
+		return mirror && p.Spec.NodeName == n.Name && p.Namespace == "kube-system" &&
+			(p.Labels["tier"] == "control-plane" || strings.HasPrefix(p.Name, "kube-apiserver") || strings.HasPrefix(p.Name, "etcd"))
+	})
 }

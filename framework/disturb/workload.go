@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
 
 	"github.com/holdfast-ha/holdfast/workloads"
 )
@@ -33,13 +34,8 @@ type Workload struct {
 }
 
 // ready are the workload's pods that are Ready and not being deleted.
-func (w *Workload) ready() (pods []corev1.Pod) {
-	for _, p := range w.pods {
-		if Ready(p) {
-			pods = append(pods, p)
-		}
-	}
-	return pods
+func (w *Workload) ready() []corev1.Pod {
+	return slices.DeleteFunc(slices.Clone(w.pods), func(p corev1.Pod) bool { return !Ready(p) })
 }
 
 // Ready reports whether a pod is Ready and not being deleted.
@@ -57,7 +53,7 @@ func Ended(p corev1.Pod) bool {
 func ofDeployment(d appsv1.Deployment) *Workload {
 	w := &Workload{
 		Object: Object{Kind: KindDeployment, Namespace: d.Namespace, Name: d.Name, UID: d.UID},
-		meta:   d.ObjectMeta, replicas: wanted(d.Spec.Replicas), template: d.Spec.Template,
+		meta:   d.ObjectMeta, replicas: int(ptr.Deref(d.Spec.Replicas, 1)), template: d.Spec.Template,
 	}
 	s := d.Status
 	w.unsettled = unsettled(s.ObservedGeneration, d.Generation, w.replicas, int(s.Replicas), int(s.UpdatedReplicas), int(s.AvailableReplicas))
@@ -92,7 +88,7 @@ func unavailable(rolling *appsv1.RollingUpdateDeployment, replicas int) int {
 func ofStatefulSet(s appsv1.StatefulSet) *Workload {
 	w := &Workload{
 		Object: Object{Kind: KindStatefulSet, Namespace: s.Namespace, Name: s.Name, UID: s.UID},
-		meta:   s.ObjectMeta, replicas: wanted(s.Spec.Replicas), template: s.Spec.Template, claims: s.Spec.VolumeClaimTemplates, away: 1,
+		meta:   s.ObjectMeta, replicas: int(ptr.Deref(s.Spec.Replicas, 1)), template: s.Spec.Template, claims: s.Spec.VolumeClaimTemplates, away: 1,
 	}
 	if o := s.Spec.Ordinals; o != nil {
 		w.first = int(o.Start)
@@ -114,13 +110,6 @@ func ofStatefulSet(s appsv1.StatefulSet) *Workload {
 	return w
 }
 
-func wanted(replicas *int32) int {
-	if replicas == nil {
-		return 1 // the API's default
-	}
-	return int(*replicas)
-}
-
 // unsettled says why a workload is not as its controller wants it; empty: it is.
 func unsettled(observed, generation int64, replicas, there, updated, available int) string {
 	switch {
@@ -139,11 +128,8 @@ func selects(selector *metav1.LabelSelector, of map[string]string) bool {
 }
 
 // budgetsOf are the budgets that cover a pod.
-func (v *view) budgetsOf(p corev1.Pod) (all []policyv1.PodDisruptionBudget) {
-	for _, b := range v.Budgets {
-		if b.Namespace == p.Namespace && selects(b.Spec.Selector, p.Labels) {
-			all = append(all, b)
-		}
-	}
-	return all
+func (v *view) budgetsOf(p corev1.Pod) []policyv1.PodDisruptionBudget {
+	return slices.DeleteFunc(slices.Clone(v.Budgets), func(b policyv1.PodDisruptionBudget) bool {
+		return b.Namespace != p.Namespace || !selects(b.Spec.Selector, p.Labels)
+	})
 }

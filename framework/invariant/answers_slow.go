@@ -44,7 +44,7 @@ func (j *answersWithin) slowOf(a *laneWaits) (all []slow) {
 }
 
 // slowAnswers are the slowest answer that took too long, and the slowest of those that noise explains.
-func (j *answersWithin) slowAnswers(a *laneWaits) (all []slow) {
+func (j *answersWithin) slowAnswers(a *laneWaits) []slow {
 	var worst, noisy slow
 	limit := j.promise.slowest()
 	for i := range a.slots {
@@ -72,12 +72,7 @@ func (j *answersWithin) slowAnswers(a *laneWaits) (all []slow) {
 			noisy = s
 		}
 	}
-	for _, s := range []slow{worst, noisy} {
-		if s.took > 0 {
-			all = append(all, s)
-		}
-	}
-	return all
+	return slices.DeleteFunc([]slow{worst, noisy}, func(s slow) bool { return s.took == 0 })
 }
 
 // excuse is why a slow answer says nothing of the workload.

@@ -96,16 +96,9 @@ type answersWithin struct {
 	lanes     []*laneWaits
 }
 
-func (j *answersWithin) judges(lane history.Lane) bool {
-	if len(j.promise.Lanes) == 0 {
-		return lane != history.LaneControl
-	}
-	return slices.Contains(j.promise.Lanes, lane)
-}
-
 func (j *answersWithin) Take(r *history.Request) {
 	control := r.Lane == history.LaneControl
-	if r.Outcome == history.Unsent || !control && !j.judges(r.Lane) {
+	if r.Outcome == history.Unsent || !control && !Judges(j.promise.Lanes, r.Lane) {
 		return
 	}
 	a := j.lane(r.Lane)

@@ -43,12 +43,10 @@ func (j *failing) Take(r *history.Request) {
 	}
 	switch {
 	case !r.Outcome.Failed():
-	case len(j.named) > 0 && slices.Contains(j.named, r.Lane):
+	case Judges(j.named, r.Lane):
 		j.failures.Add(r)
 	case r.Lane == history.LaneControl:
 		j.failures.AddNoise(r)
-	case len(j.named) == 0:
-		j.failures.Add(r)
 	}
 }
 

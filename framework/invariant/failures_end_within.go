@@ -135,10 +135,6 @@ type failuresEndWithin struct {
 	sorter  *outage.Sorter
 }
 
-func (j *failuresEndWithin) judges(lane history.Lane) bool {
-	return slices.Contains(j.promise.Lanes, lane) || len(j.promise.Lanes) == 0 && lane != history.LaneControl
-}
-
 func (j *failuresEndWithin) Take(r *history.Request) {
 	failed := r.Outcome.Failed()
 	if r.Lane == history.LaneControl && failed {
@@ -149,10 +145,10 @@ func (j *failuresEndWithin) Take(r *history.Request) {
 	}
 	if !failed { // on any lane: it shows which pods were alive
 		for _, o := range j.sorter.Outages {
-			o.Answered(r, j.judges(r.Lane))
+			o.Answered(r, Judges(j.promise.Lanes, r.Lane))
 		}
 	}
-	if !j.judges(r.Lane) {
+	if !Judges(j.promise.Lanes, r.Lane) {
 		return
 	}
 	if failed {

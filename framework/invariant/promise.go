@@ -2,6 +2,7 @@ package invariant
 
 import (
 	"cmp"
+	"slices"
 	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
@@ -63,6 +64,11 @@ type WorkloadInvariant interface {
 	EventInvariant
 	// Of are the promises about a workload that this one makes; none: it is about another workload, or promises nothing about this one.
 	Of(w history.Workload) []Invariant
+}
+
+// Judges says whether a promise that names some lanes, or none, judges a lane; see LaneInvariant.
+func Judges(named []history.Lane, lane history.Lane) bool {
+	return slices.Contains(named, lane) || len(named) == 0 && lane != history.LaneControl
 }
 
 // whose is the workload that a promise names, in words.

@@ -189,17 +189,12 @@ func judgesLanes(kind string) bool {
 	return ok
 }
 
-// aboutPlacement says whether a kind of promise is about where pods are, before a fault as well as after it.
-func aboutPlacement(kind string) bool {
-	_, ok := invariant.Of(kind).(invariant.PlacementInvariant)
-	return ok
-}
-
 // early describes how a promise was broken before the first fault began; empty: it was not.
 func early(f *evidence.Run, m *history.Mutant, by verdict.Verdict) string {
 	first := f.FirstFault()
+	_, placement := invariant.Of(by.Kind).(invariant.PlacementInvariant)
 	switch {
-	case aboutPlacement(by.Kind):
+	case placement: // is about where pods are, before a fault as well as after it
 		return ""
 	case judgesLanes(by.Kind) && len(m.Lanes) > 0:
 		return "the verdict, from an older version of holdfast, does not say which requests failed after the first fault began; judge the record again"

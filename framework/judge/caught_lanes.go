@@ -51,12 +51,7 @@ func LanesOf(p invariant.Invariant, planned []history.Lane) (lanes []history.Lan
 	if !ok {
 		return nil
 	}
-	only := each.OnLanes()
-	for _, lane := range planned {
-		if len(only) == 0 && lane != history.LaneControl || slices.Contains(only, lane) {
-			lanes = append(lanes, lane)
-		}
-	}
+	lanes = slices.DeleteFunc(slices.Clone(planned), func(l history.Lane) bool { return !invariant.Judges(each.OnLanes(), l) })
 	slices.Sort(lanes)
 	return slices.Compact(lanes)
 }

@@ -26,11 +26,6 @@ func newBoard(w *history.Writer) *board {
 	return &board{Writer: w, state: history.NewState(), going: make(map[string]history.Pod)}
 }
 
-// continued is the board of a recorder that continues the record of another one, which knew these objects.
-func continued(w *history.Writer, known *history.State) *board {
-	return &board{Writer: w, state: history.NewState(), going: make(map[string]history.Pod), away: known}
-}
-
 // Append records an event.
 func (b *board) Append(e history.Event) error {
 	b.note(e)

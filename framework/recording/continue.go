@@ -62,7 +62,8 @@ func reopen(o Options, survey Survey, file runfolder.File) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.left, s.board, s.resumed = left, continued(w, left.State), len(file.Resumed)+1
+	s.left, s.board, s.resumed = left, newBoard(w), len(file.Resumed)+1
+	s.board.away = left.State
 	return s, nil
 }
 

@@ -69,8 +69,6 @@ func (s *Session) run(ctx context.Context, file runfolder.File, body Body) (runf
 	})
 	err := s.record(ctx, body)
 	done()
-	result := &file.Scenarios[len(file.Scenarios)-1]
-	result.Took = time.Since(s.began)
 	return s.finish(file, err)
 }
 
@@ -221,6 +219,7 @@ func (s *Session) close(ctx context.Context) error {
 // finish judges the record, and writes run.json.
 func (s *Session) finish(file runfolder.File, recordErr error) (runfolder.File, error) {
 	result := &file.Scenarios[len(file.Scenarios)-1]
+	result.Took = time.Since(s.began)
 	if recorded, err := history.Open(s.dir()); err != nil {
 		recordErr = errors.Join(recordErr, err)
 		result.Error = recordErr.Error()
