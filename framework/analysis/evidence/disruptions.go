@@ -101,25 +101,17 @@ func (f *Run) atWork(fault *stages.FaultLife, at history.Offset) bool {
 
 // took says whether a fault that was active at a moment affected a pod or its node.
 func (f *Run) took(pod, node string, at history.Offset) bool {
-	for i := range f.Faults {
-		fault := &f.Faults[i]
-		if f.atWork(fault, at) && (slices.Contains(fault.Pods, pod) || slices.Contains(fault.Nodes, node)) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(f.Faults, func(fault stages.FaultLife) bool {
+		return f.atWork(&fault, at) && (slices.Contains(fault.Pods, pod) || slices.Contains(fault.Nodes, node))
+	})
 }
 
 // tookNode says whether a fault that was active at a moment affected a node or had a step on it. An upgrade takes the nodes one by
 // one and names none of them.
 func (f *Run) tookNode(node string, at history.Offset) bool {
-	for i := range f.Faults {
-		fault := &f.Faults[i]
-		if f.atWork(fault, at) && (slices.Contains(fault.Nodes, node) || f.stepped(fault, node)) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(f.Faults, func(fault stages.FaultLife) bool {
+		return f.atWork(&fault, at) && (slices.Contains(fault.Nodes, node) || f.stepped(&fault, node))
+	})
 }
 
 // stepped says whether a fault had a step on a node.
@@ -198,54 +190,43 @@ func (f *Run) Disrupted(n Disruptions) (d verdict.Missing) {
 	return d
 }
 
+// disruption is one kind of them, with its count, the name of its figure, and its words.
+type disruption struct {
+	n           int
+	number      string
+	what, which string
+}
+
+// each are all kinds, in the order in which they are told.
+func (n Disruptions) each() []disruption {
+	return []disruption{
+		{n.Terminations, "podTerminations", "pod termination", ""},
+		{n.restarts, "podRestarts", "pod restart", ""},
+		{n.resizes, "podResizes", "pod resize", ""},
+		{n.Losses, "nodeLosses", "node loss", ""},
+		{n.additions, "podAdditions", "pod addition", ""},
+		{n.processes, "processesGone", "process", " of a component gone"},
+		{n.impaired, "impairedNetworks", "impaired network", ""},
+		{n.changed, "podsWithAChangedConfiguration", "pod", " with a changed configuration"},
+		{n.Refusals, "refusedEvictions", "refused eviction", ""},
+	}
+}
+
 func (n Disruptions) String() string {
-	words := []string{prose.Count(n.Terminations, "pod termination")}
-	if n.restarts > 0 {
-		words = append(words, prose.Count(n.restarts, "pod restart"))
-	}
-	if n.resizes > 0 {
-		words = append(words, prose.Count(n.resizes, "pod resize"))
-	}
-	words = append(words, prose.Count(n.Losses, "node loss"))
-	if n.additions > 0 {
-		words = append(words, prose.Count(n.additions, "pod addition"))
-	}
-	if n.processes > 0 {
-		words = append(words, prose.Count(n.processes, "process")+" of a component gone")
-	}
-	if n.impaired > 0 {
-		words = append(words, prose.Count(n.impaired, "impaired network"))
-	}
-	if n.changed > 0 {
-		words = append(words, prose.Count(n.changed, "pod")+" with a changed configuration")
-	}
-	if n.Refusals > 0 {
-		words = append(words, prose.Count(n.Refusals, "refused eviction"))
+	var words []string
+	for _, d := range n.each() {
+		if d.n > 0 || slices.Contains([]string{"podTerminations", "nodeLosses"}, d.number) {
+			words = append(words, prose.Count(d.n, d.what)+d.which)
+		}
 	}
 	return prose.List(words)
 }
 
 // Numbers adds the counts to the figures of a verdict.
 func (n Disruptions) Numbers(v *verdict.Verdict) {
-	v.Measure("podTerminations", float64(n.Terminations))
-	v.Measure("podRestarts", float64(n.restarts))
-	v.Measure("nodeLosses", float64(n.Losses))
-	if n.resizes > 0 {
-		v.Measure("podResizes", float64(n.resizes))
-	}
-	if n.additions > 0 {
-		v.Measure("podAdditions", float64(n.additions))
-	}
-	if n.processes > 0 {
-		v.Measure("processesGone", float64(n.processes))
-	}
-	if n.impaired > 0 {
-		v.Measure("impairedNetworks", float64(n.impaired))
-	}
-	if n.changed > 0 {
-		v.Measure("podsWithAChangedConfiguration", float64(n.changed))
-	}
-	if n.Refusals > 0 {
-		v.Measure("refusedEvictions", float64(n.Refusals))
+	for _, d := range n.each() {
+		if d.n > 0 || slices.Contains([]string{"podTerminations", "podRestarts", "nodeLosses"}, d.number) {
+			v.Measure(d.number, float64(d.n))
+		}
 	}
 }
