@@ -1,6 +1,7 @@
 package disturb
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/holdfast-ha/holdfast/clusters/existing"
@@ -33,10 +34,7 @@ func (s *sight) needRights(rights []catalogue.Right, so string) {
 }
 
 func (s *sight) lacks(p existing.Permission, asked bool) string {
-	who := s.Cluster.User
-	if who == "" { // the API server does not tell
-		who = "this user"
-	}
+	who := cmp.Or(s.Cluster.User, "this user") // the API server does not tell it in each case
 	if !asked {
 		return "whether " + who + " may " + words(p) + " was not asked"
 	}
@@ -83,17 +81,5 @@ func (s *sight) in(where catalogue.Where) []string {
 
 // Places are the namespaces of a place, with the neighbours that the request lists; "" is everywhere.
 func (r *Request) Places(where catalogue.Where) []string {
-	switch where {
-	case catalogue.App:
-		return []string{r.Namespace}
-	case catalogue.Beside:
-		return r.Limits.Neighbours
-	case catalogue.Home:
-		return []string{r.Home}
-	case catalogue.System:
-		return []string{"kube-system"}
-	case catalogue.Default:
-		return []string{"default"}
-	}
-	return []string{""}
+	return where.Namespaces(r.Namespace, r.Home, r.Limits.Neighbours)
 }

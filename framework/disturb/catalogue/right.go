@@ -25,6 +25,23 @@ const (
 	Everywhere Where = "everywhere"
 )
 
+// Namespaces are those of a place, for an application with some neighbours; "" is everywhere.
+func (w Where) Namespaces(app, home string, neighbours []string) []string {
+	switch w {
+	case App:
+		return []string{app}
+	case Beside:
+		return neighbours
+	case Home:
+		return []string{home}
+	case System:
+		return []string{"kube-system"}
+	case Default:
+		return []string{"default"}
+	}
+	return []string{""}
+}
+
 // Right is a permission: the API server can be asked whether a user has it, and a Role grants it.
 type Right struct {
 	Where Where

@@ -133,7 +133,7 @@ func subject(namespace, name string) rbacv1.Subject {
 func (r Request) granted(name string, to rbacv1.Subject, rights []catalogue.Right) (all []Object) {
 	by := map[string][]catalogue.Right{} // the rights in each namespace; "" is everywhere
 	for _, right := range rights {
-		for _, namespace := range r.namespaces(right.Where) {
+		for _, namespace := range right.Where.Namespaces(r.Namespace, r.Home, r.Neighbours) {
 			by[namespace] = append(by[namespace], right)
 		}
 	}
@@ -153,23 +153,6 @@ func (r Request) order() (all []string) {
 		}
 	}
 	return all
-}
-
-// namespaces are those of a place; "" is everywhere.
-func (r Request) namespaces(where catalogue.Where) []string {
-	switch where {
-	case catalogue.App:
-		return []string{r.Namespace}
-	case catalogue.Beside:
-		return r.Neighbours
-	case catalogue.Home:
-		return []string{r.Home}
-	case catalogue.System:
-		return []string{metav1.NamespaceSystem}
-	case catalogue.Default:
-		return []string{metav1.NamespaceDefault}
-	}
-	return []string{""}
 }
 
 // role is a Role in a namespace, or a ClusterRole.
