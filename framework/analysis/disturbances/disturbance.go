@@ -95,6 +95,8 @@ func sorted(list []Disturbance) []Disturbance {
 func first(pods []Pod) history.Offset { return pods[0].At }
 func last(pods []Pod) history.Offset  { return pods[len(pods)-1].At }
 
+func (p Pod) moment() history.Offset { return p.At }
+
 func byMoment(a, b Pod) int {
 	return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 }

@@ -215,13 +215,10 @@ func (x *facts) leftFrom(node string, from, to history.Offset, like func(*depart
 }
 
 // restartedOn are the restarts on a node of containers that ended within a time, which no disturbance has yet.
-func (x *facts) restartedOn(node string, from, to history.Offset) (list []*restart) {
-	for _, r := range x.restarts {
-		if !r.used && r.Node == node && r.ended >= from && r.ended <= to {
-			list = append(list, r)
-		}
-	}
-	return list
+func (x *facts) restartedOn(node string, from, to history.Offset) []*restart {
+	return slices.DeleteFunc(slices.Clone(x.restarts), func(r *restart) bool {
+		return r.used || r.Node != node || r.ended < from || r.ended > to
+	})
 }
 
 // use gives departures and restarts to a disturbance.

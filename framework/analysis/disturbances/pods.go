@@ -17,7 +17,7 @@ func (x *facts) underPressure() (list []Disturbance) {
 	for _, node := range slices.Sorted(maps.Keys(x.nodes)) {
 		gone := x.leftFrom(node, 0, x.end, func(d *departure) bool { return d.cause == spread.ByKubelet })
 		for _, pods := range runs(gone, together) {
-			d := x.plain(Pressure, history.Key{}, pods)
+			d := plain(Pressure, history.Key{}, use(pods, nil))
 			d.Nodes, d.Name = []string{node}, "the pressure on node "+node
 			d.Words = fmt.Sprintf("node %s was short of a resource: its kubelet evicted %s %s", node, prose.Count(len(pods), "pod"), span(d.Pods))
 			list = append(list, d)
@@ -49,7 +49,7 @@ func (x *facts) ofPods() (list []Disturbance) {
 				return d.used || d.workload != key || !slices.Contains(r.cause, d.cause)
 			})
 			for _, pods := range runs(gone, together) {
-				d := x.plain(r.kind, key, pods)
+				d := plain(r.kind, key, use(pods, nil))
 				d.Name = r.noun + whose(key)
 				d.Words = fmt.Sprintf("%s%s %s %s %s", prose.Count(len(pods), "pod"), whose(key), were(len(pods)), r.verb, span(d.Pods))
 				list = append(list, d)
@@ -94,32 +94,14 @@ func were(n int) string {
 // ofContainers are the remaining restarts, by workload.
 func (x *facts) ofContainers() (list []Disturbance) {
 	for _, key := range x.owners() {
-		var now []*restart
-		finish := func() {
-			if len(now) == 0 {
-				return
-			}
-			began := slices.MinFunc(now, func(a, b *restart) int { return cmp.Compare(a.ended, b.ended) }).ended
-			pods := use(nil, now)
-			d := Disturbance{
-				Kind: Restart, Name: "the restart of containers" + whose(key), Pods: pods, From: max(0, began), Seen: last(pods) + 1, Over: last(pods) + 1, Told: last(pods),
-				Words: fmt.Sprintf("%s%s %s restarted %s", prose.Count(len(pods), "container"), whose(key), were(len(pods)), span(pods)),
-			}
-			if key != (history.Key{}) {
-				d.Workloads = []history.Key{key}
-			}
-			list, now = append(list, d), nil
+		again := slices.DeleteFunc(slices.Clone(x.restarts), func(r *restart) bool { return r.used || r.workload != key })
+		for _, now := range runs(again, together) {
+			d := plain(Restart, key, use(nil, now))
+			d.From = max(0, slices.MinFunc(now, func(a, b *restart) int { return cmp.Compare(a.ended, b.ended) }).ended)
+			d.Name = "the restart of containers" + whose(key)
+			d.Words = fmt.Sprintf("%s%s %s restarted %s", prose.Count(len(now), "container"), whose(key), were(len(now)), span(d.Pods))
+			list = append(list, d)
 		}
-		for _, r := range x.restarts {
-			if r.used || r.workload != key {
-				continue
-			}
-			if len(now) > 0 && r.At-now[len(now)-1].At > together {
-				finish()
-			}
-			now = append(now, r)
-		}
-		finish()
 	}
 	return list
 }

@@ -35,13 +35,10 @@ func (x *facts) ofWorkloads() (list []Disturbance) {
 }
 
 // ofWorkload are the pods of a workload that left for a cause within a time.
-func (x *facts) ofWorkload(key history.Key, cause spread.Cause, from, to history.Offset) (list []*departure) {
-	for _, d := range x.departures {
-		if !d.used && d.workload == key && d.cause == cause && d.At >= from-evidence.WatchSkew && d.At < to {
-			list = append(list, d)
-		}
-	}
-	return list
+func (x *facts) ofWorkload(key history.Key, cause spread.Cause, from, to history.Offset) []*departure {
+	return slices.DeleteFunc(slices.Clone(x.departures), func(d *departure) bool {
+		return d.used || d.workload != key || d.cause != cause || d.At < from-evidence.WatchSkew || d.At >= to
+	})
 }
 
 // rollout is what a change of the pod template did, until the next one.
@@ -106,7 +103,7 @@ const together = 30 * time.Second
 func (x *facts) unannounced(w *workload) (list []Disturbance) {
 	for cause, kind := range map[spread.Cause]Kind{spread.ByRollout: Rollout, spread.ByScaleDown: Scale} {
 		for _, pods := range runs(x.ofWorkload(w.key, cause, 0, x.end+1), 10*together) {
-			d := x.plain(kind, w.key, pods)
+			d := plain(kind, w.key, use(pods, nil))
 			switch kind {
 			case Rollout:
 				d.Name = "the rollout of " + parts.Name(w.key)
@@ -121,20 +118,19 @@ func (x *facts) unannounced(w *workload) (list []Disturbance) {
 	return sorted(list)
 }
 
-// runs splits departures where more than a time lies between two of them.
-func runs(all []*departure, apart time.Duration) (list [][]*departure) {
-	for i, d := range all {
-		if i == 0 || d.At-all[i-1].At > apart {
+// runs splits departures, or restarts, where more than a time lies between two of them.
+func runs[T interface{ moment() history.Offset }](all []T, apart time.Duration) (list [][]T) {
+	for i, one := range all {
+		if i == 0 || one.moment()-all[i-1].moment() > apart {
 			list = append(list, nil)
 		}
-		list[len(list)-1] = append(list[len(list)-1], d)
+		list[len(list)-1] = append(list[len(list)-1], one)
 	}
 	return list
 }
 
 // plain is a disturbance that is known by its pods alone.
-func (x *facts) plain(kind Kind, key history.Key, gone []*departure) Disturbance {
-	pods := use(gone, nil)
+func plain(kind Kind, key history.Key, pods []Pod) Disturbance {
 	d := Disturbance{Kind: kind, Pods: pods, From: kind.since(first(pods)), Seen: last(pods) + 1, Over: last(pods) + 1, Told: last(pods)}
 	if key != (history.Key{}) {
 		d.Workloads = []history.Key{key}
