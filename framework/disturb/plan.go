@@ -65,12 +65,10 @@ func (p Plan) Refused() bool {
 // namespaces are those of the pods that end, without repetitions and in order.
 func (s *Step) namespaces() (all []string) {
 	for _, p := range s.victims {
-		if !slices.Contains(all, p.Namespace) {
-			all = append(all, p.Namespace)
-		}
+		all = append(all, p.Namespace)
 	}
 	slices.Sort(all)
-	return all
+	return slices.Compact(all)
 }
 
 // ending are the workloads whose pods end, with their pods. A pod whose controller is neither a Deployment nor a StatefulSet is in none.

@@ -2,6 +2,7 @@ package disturb
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/holdfast-ha/holdfast/framework/disturb/catalogue"
 )
@@ -119,10 +120,5 @@ func (s *sight) affected() []string {
 	if s.step == nil {
 		return all
 	}
-	for _, n := range s.step.namespaces() {
-		if n != s.Namespace {
-			all = append(all, n)
-		}
-	}
-	return all
+	return append(all, slices.DeleteFunc(s.step.namespaces(), func(n string) bool { return n == s.Namespace })...)
 }

@@ -80,12 +80,10 @@ func (v *view) ownerOf(p corev1.Pod) *Workload {
 
 // on are the pods on a node that a drain would evict: those that have not ended, are not going already, and belong neither to a DaemonSet
 // nor to the kubelet itself.
-func (v *view) on(node string) (pods []corev1.Pod) {
-	for _, p := range v.Pods {
-		if p.Spec.NodeName == node && p.DeletionTimestamp == nil && !Ended(p) && !stays(p) {
-			pods = append(pods, p)
-		}
-	}
+func (v *view) on(node string) []corev1.Pod {
+	pods := slices.DeleteFunc(slices.Clone(v.Pods), func(p corev1.Pod) bool {
+		return p.Spec.NodeName != node || p.DeletionTimestamp != nil || Ended(p) || stays(p)
+	})
 	slices.SortFunc(pods, func(a, b corev1.Pod) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})

@@ -213,13 +213,8 @@ func (j *sharesLoad) share(of []*hand, total uint64) float64 {
 }
 
 // newcomers are the hands of the new pods.
-func (j *sharesLoad) newcomers() (list []*hand) {
-	for _, h := range j.hands {
-		if h.isNew {
-			list = append(list, h)
-		}
-	}
-	return list
+func (j *sharesLoad) newcomers() []*hand {
+	return slices.DeleteFunc(slices.Clone(j.hands), func(h *hand) bool { return !h.isNew })
 }
 
 // starved are the pods that received too little, and the number of their connections.

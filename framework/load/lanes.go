@@ -91,13 +91,10 @@ func (k LaneKind) HTTP2() bool { return k.Protocol == protocolH2C || k.Protocol 
 
 // LanesTo are the lanes on which the servers of applications can be asked by URLs of a scheme. The first two are those of a usual
 // client: a new connection for each request, and kept ones.
-func LanesTo(scheme string) (list []LaneKind) {
-	for _, k := range slices.Concat(Lanes, ForeignLanes) {
-		if k.Server == nil && k.Name != history.LaneControl && slices.Contains(k.schemes(), scheme) {
-			list = append(list, k)
-		}
-	}
-	return list
+func LanesTo(scheme string) []LaneKind {
+	return slices.DeleteFunc(slices.Concat(Lanes, ForeignLanes), func(k LaneKind) bool {
+		return k.Server != nil || k.Name == history.LaneControl || !slices.Contains(k.schemes(), scheme)
+	})
 }
 
 // KindOf returns a lane's row of Lanes or ForeignLanes. The name of a lane may end with that of a probe: see history.Lane.

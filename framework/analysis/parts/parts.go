@@ -120,13 +120,9 @@ func Name(key history.Key) string { return key.Namespace + "/" + key.Name }
 func (s *Parts) OfPod(uid string) *Part { return s.byPod[uid] }
 
 // Behind are the parts that have one of some Services, written as namespace/name.
-func (s *Parts) Behind(services []string) (list []*Part) {
-	for _, p := range s.All {
-		if slices.ContainsFunc(p.Services, func(key history.Key) bool { return slices.Contains(services, Name(key)) }) {
-			list = append(list, p)
-		}
-	}
-	return list
+func (s *Parts) Behind(services []string) []*Part {
+	named := func(key history.Key) bool { return slices.Contains(services, Name(key)) }
+	return slices.DeleteFunc(slices.Clone(s.All), func(p *Part) bool { return !slices.ContainsFunc(p.Services, named) })
 }
 
 // owner is the item that an event is about; false: it is about none, or about the whole cluster.

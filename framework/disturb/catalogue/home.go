@@ -10,11 +10,7 @@ import (
 // workers, and the healer.
 func Owning() (all []Right) {
 	all = append(all, rights(Home, "coordination.k8s.io", "leases", "get list create update delete")...)
-	for _, r := range fromJournal(journal.OwnNeeds(string(Home))) {
-		if r.Where == Home {
-			all = append(all, r)
-		}
-	}
+	all = append(all, slices.DeleteFunc(fromJournal(journal.OwnNeeds(string(Home))), func(r Right) bool { return r.Where != Home })...)
 	all = append(all, rights(Home, "batch", "jobs", "get list watch create delete")...)
 	all = append(all, rights(Home, Apps, "deployments", "get list watch create delete")...)
 	all = append(all, rights(Home, Policy, "poddisruptionbudgets", "get create delete")...)

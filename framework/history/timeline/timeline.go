@@ -65,22 +65,12 @@ func (t *Timeline) Pod(name string, at history.Offset) *Pod {
 }
 
 // Terminations lists the pods whose end began within [from, to), in the order in which they began to end.
-func (t *Timeline) Terminations(from, to history.Offset) (list []*Pod) {
-	for _, p := range t.ended {
-		if began := p.EndBegan(); began >= from && began < to {
-			list = append(list, p)
-		}
-	}
-	return list
+func (t *Timeline) Terminations(from, to history.Offset) []*Pod {
+	return slices.DeleteFunc(slices.Clone(t.ended), func(p *Pod) bool { return p.EndBegan() < from || p.EndBegan() >= to })
 }
 
 // NodeLosses lists the losses of nodes that began within [from, to), ordered by when they began. A node that was never seen
 // Ready cannot be lost.
-func (t *Timeline) NodeLosses(from, to history.Offset) (list []NodeLoss) {
-	for _, loss := range t.losses {
-		if loss.At >= from && loss.At < to {
-			list = append(list, loss)
-		}
-	}
-	return list
+func (t *Timeline) NodeLosses(from, to history.Offset) []NodeLoss {
+	return slices.DeleteFunc(slices.Clone(t.losses), func(loss NodeLoss) bool { return loss.At < from || loss.At >= to })
 }
