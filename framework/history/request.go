@@ -14,6 +14,13 @@ type Moment struct {
 	OK bool
 }
 
+// First sets the moment, if it has not come before.
+func (m *Moment) First(at Offset) {
+	if !m.OK {
+		*m = Moment{At: at, OK: true}
+	}
+}
+
 // Within reports whether the moment exists and is within [from, to).
 func (m Moment) Within(from, to Offset) bool { return m.OK && m.At >= from && m.At < to }
 

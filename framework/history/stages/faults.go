@@ -59,22 +59,15 @@ func (f *FaultLife) add(at history.Offset, mark history.FaultMark) {
 	}
 	switch mark.Stage {
 	case history.Injecting:
-		first(&f.Injecting, at)
+		f.Injecting.First(at)
 	case history.Seen:
-		first(&f.Seen, at)
+		f.Seen.First(at)
 	case history.Lasting:
-		first(&f.Lasting, at)
+		f.Lasting.First(at)
 	case history.Healing:
-		first(&f.Healing, at)
+		f.Healing.First(at)
 	case history.Healed:
 		f.Healed = history.Moment{At: at, OK: true}
-	}
-}
-
-// first sets a moment, if it has not come before.
-func first(m *history.Moment, at history.Offset) {
-	if !m.OK {
-		*m = history.Moment{At: at, OK: true}
 	}
 }
 

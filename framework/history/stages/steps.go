@@ -28,9 +28,9 @@ func Steps(r history.Run) []StepLife {
 		}
 		switch l := &lives[i]; s.Stage {
 		case history.StepBegin:
-			first(&l.Begin, e.T)
+			l.Begin.First(e.T)
 		case history.StepEnd:
-			first(&l.End, e.T)
+			l.End.First(e.T)
 			if s.Error != "" {
 				l.Error = s.Error
 			}

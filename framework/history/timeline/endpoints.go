@@ -71,7 +71,7 @@ func (p *Pod) endpoint(service string, at history.Offset, now Endpoint) {
 	}
 	p.Endpoints[service] = append(list, Point[Endpoint]{at, now})
 	if now.Ready {
-		first(&p.Offered, at)
+		p.Offered.First(at)
 	}
 }
 

@@ -116,21 +116,21 @@ func (p *Pod) see(at history.Offset, seen *history.Pod) {
 		p.Lifecycle = seen.Lifecycle
 	}
 	if seen.Change == history.Deleted {
-		first(&p.Gone, at)
+		p.Gone.First(at)
 		return
 	}
 	if seen.Deleting {
-		first(&p.Requested, at)
+		p.Requested.First(at)
 	}
 	if seen.Disruption == "TerminationByKubelet" {
-		first(&p.Evicted, at)
+		p.Evicted.First(at)
 	}
 	if seen.Ended() {
-		first(&p.Ended, at)
+		p.Ended.First(at)
 		return
 	}
 	if seen.Phase == "Running" {
-		first(&p.Running, at)
+		p.Running.First(at)
 		p.Probed = p.Probed || !seen.Ready && !p.Ready.OK && !seen.Deleting && seen.Waiting == "" && seen.Restarts == 0
 	}
 	if seen.Restarts > p.restarts && seen.Change != history.Listed {
@@ -138,7 +138,7 @@ func (p *Pod) see(at history.Offset, seen *history.Pod) {
 	}
 	p.restarts = max(p.restarts, seen.Restarts)
 	if seen.Ready {
-		first(&p.Ready, at)
+		p.Ready.First(at)
 		if n := len(p.Downtimes); n > 0 && p.Downtimes[n-1].To == Never {
 			p.Downtimes[n-1].To = at
 		}
@@ -171,7 +171,7 @@ func (p *Pod) note(at history.Offset, n *history.KubeNote) {
 	case "Killing":
 		p.kills = append(p.kills, at)
 	case "Evicted":
-		first(&p.Evicted, at)
+		p.Evicted.First(at)
 	}
 }
 

@@ -68,10 +68,3 @@ func spans[T any, S comparable](s Series[T], end history.Offset, state func(T) (
 	}
 	return list
 }
-
-// first keeps the first moment.
-func first(m *history.Moment, at history.Offset) {
-	if !m.OK {
-		*m = history.Moment{At: at, OK: true}
-	}
-}
