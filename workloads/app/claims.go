@@ -7,6 +7,7 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/utils/ptr"
 )
 
 // Claim is a volume that an object asks for: a PersistentVolumeClaim, a claim template of a StatefulSet, or the claim of an ephemeral
@@ -18,10 +19,7 @@ type Claim struct {
 
 // Class is the StorageClass that the claim names. Default: it names none, and gets the cluster's default class.
 func (c Claim) Class() (name string, byDefault bool) {
-	if c.Spec.StorageClassName == nil {
-		return "", true
-	}
-	return *c.Spec.StorageClassName, false
+	return ptr.Deref(c.Spec.StorageClassName, ""), c.Spec.StorageClassName == nil
 }
 
 // Provisioned reports whether the claim asks for a new volume. Another one names a volume, or an empty class, and is bound to a
@@ -54,19 +52,13 @@ func claimSpecs(o unstructured.Unstructured) (specs []map[string]any) {
 	if o.GetKind() == "PersistentVolumeClaim" {
 		add(o.Object, "spec")
 	}
-	list := func(object map[string]any, each func(map[string]any), path ...string) {
-		all, _, _ := unstructured.NestedSlice(object, path...)
-		for _, one := range all {
-			if one, is := one.(map[string]any); is {
-				each(one)
-			}
+	if o.GetKind() == "StatefulSet" {
+		for _, template := range listed(o.Object, "spec", "volumeClaimTemplates") {
+			add(template, "spec")
 		}
 	}
-	if o.GetKind() == "StatefulSet" {
-		list(o.Object, func(template map[string]any) { add(template, "spec") }, "spec", "volumeClaimTemplates")
-	}
-	if pod := podSpecOf(o); pod != nil {
-		list(pod, func(volume map[string]any) { add(volume, "ephemeral", "volumeClaimTemplate", "spec") }, "volumes")
+	for _, volume := range listed(podSpecOf(o), "volumes") {
+		add(volume, "ephemeral", "volumeClaimTemplate", "spec")
 	}
 	return specs
 }

@@ -55,4 +55,6 @@ func (a App) Defines(kind schema.GroupKind) bool {
 func (a App) Serves(group string) bool { return a.kinds.served[group] }
 
 // MayHave reports whether the cluster may have a kind, because of the application, or because it is there already.
-func (a App) MayHave(kind schema.GroupKind) bool { return a.existing || a.kinds.later || a.Serves(kind.Group) || a.Defines(kind) }
+func (a App) MayHave(kind schema.GroupKind) bool {
+	return a.existing || a.kinds.later || a.Serves(kind.Group) || a.Defines(kind)
+}

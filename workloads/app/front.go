@@ -110,7 +110,7 @@ type Way struct {
 
 // Ways are those to the Services in the application's namespace, for hosts and paths that a rule names.
 func (a App) Ways() (all []Way) {
-	for _, m := range slices.Concat(a.Manifests, a.taken) {
+	for _, m := range slices.Concat(a.Manifests, a.Taken) {
 		for _, r := range rulesOf(m) {
 			for i, service := range r.backends {
 				if cmp.Or(m.Object.GetNamespace(), a.Namespace) == a.Namespace && !r.fallback {
@@ -153,10 +153,7 @@ func (r rule) match(u *url.URL) match {
 	if len(r.hosts) == 0 && strings.Contains(u.Hostname(), ".") { // a host without a dot is more likely a mistyped Service
 		host = 0
 	}
-	path := u.Path
-	if path == "" {
-		path = "/"
-	}
+	path := cmp.Or(u.Path, "/")
 	prefix := strings.TrimSuffix(r.path, "/")
 	if host < 0 || r.exact && path != r.path || !r.exact && path != prefix && !strings.HasPrefix(path, prefix+"/") {
 		return match{}

@@ -104,15 +104,8 @@ func find(n *yaml.Node, path []any) (key, value *yaml.Node) {
 
 // Without is the application with one manifest changed, or left out if change returns false. The change gets a copy.
 func (a App) Without(at int, change func(object map[string]any) (keep bool)) (App, error) {
-	manifests := slices.Clone(a.Taken)
-	for _, s := range a.Stages() {
-		for _, h := range slices.Concat(s.PreInstall, s.PostInstall) {
-			if !slices.ContainsFunc(manifests, h.same) {
-				manifests = append(manifests, h.Manifest)
-			}
-		}
-	}
-	manifests = append(manifests, a.Before.Objects...)
+	hooks := Stage{PreInstall: a.PreInstall, PostInstall: a.PostInstall}
+	manifests := slices.Concat(a.Taken, a.Before.All(), hooks.All())
 	for i, m := range a.Manifests {
 		m.Object = *m.Object.DeepCopy()
 		if i == at && !change(m.Object.Object) {

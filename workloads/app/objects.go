@@ -62,11 +62,17 @@ func podSpecOf(o unstructured.Unstructured) map[string]any {
 func containersOf(o unstructured.Unstructured) (all []map[string]any) {
 	spec := podSpecOf(o)
 	for _, field := range containerLists {
-		list, _, _ := unstructured.NestedSlice(spec, field)
-		for _, one := range list {
-			if c, is := one.(map[string]any); is {
-				all = append(all, c)
-			}
+		all = append(all, listed(spec, field)...)
+	}
+	return all
+}
+
+// listed are the objects of a list in an object.
+func listed(in map[string]any, path ...string) (all []map[string]any) {
+	list, _, _ := unstructured.NestedSlice(in, path...)
+	for _, one := range list {
+		if object, is := one.(map[string]any); is {
+			all = append(all, object)
 		}
 	}
 	return all

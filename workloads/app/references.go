@@ -2,6 +2,7 @@ package app
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -49,13 +50,8 @@ type walk struct {
 func (w *walk) value(v any, path []any, image bool) {
 	switch v := v.(type) {
 	case map[string]any:
-		var keys []string
-		for key := range v {
-			keys = append(keys, key)
-		}
-		slices.Sort(keys)
 		named, _ := v["name"].(string) // of an environment variable
-		for _, key := range keys {
+		for _, key := range slices.Sorted(maps.Keys(v)) {
 			if len(path) == 0 && (key == "apiVersion" || key == "kind") || len(path) == 1 && path[0] == "metadata" && key != "annotations" ||
 				key == lastApplied {
 				continue

@@ -67,16 +67,16 @@ const (
 // hookOf is the hook of a manifest and its events; no events: it is no hook.
 func hookOf(m Manifest) (h Hook, events []string) {
 	notes := m.Object.GetAnnotations()
-	events = listed(notes[hookEvents])
+	events = separated(notes[hookEvents])
 	h.Manifest = m
 	h.Weight, _ = strconv.Atoi(notes[hookWeight]) // Helm takes what is no number as 0
-	policies := listed(notes[hookDelete])
+	policies := separated(notes[hookDelete])
 	h.DeleteSucceeded = slices.Contains(policies, "hook-succeeded")
 	h.Keep = len(policies) > 0 && !slices.Contains(policies, "before-hook-creation") // the policy that a hook has without any
 	return h, events
 }
 
-func listed(text string) (all []string) {
+func separated(text string) (all []string) {
 	for one := range strings.SplitSeq(text, ",") {
 		if one = strings.TrimSpace(one); one != "" {
 			all = append(all, one)
