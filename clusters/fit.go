@@ -1,6 +1,7 @@
 package clusters
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -11,9 +12,7 @@ import (
 // required instead. Both are empty if the cluster fits. A need without a Kubernetes version accepts any version.
 func (s Spec) Unlike(need Spec) (has, needs string) {
 	s, need = s.WithDefaults(), need.WithDefaults()
-	if need.Kubernetes == "" {
-		need.Kubernetes = s.Kubernetes
-	}
+	need.Kubernetes = cmp.Or(need.Kubernetes, s.Kubernetes)
 	var here, there []string
 	for _, say := range []func(Spec) string{
 		func(s Spec) string { return "Kubernetes " + s.Kubernetes },

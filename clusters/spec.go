@@ -1,6 +1,7 @@
 package clusters
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
@@ -122,18 +123,10 @@ func (t Timings) NodeLossNoticed() time.Duration {
 
 // WithDefaults replaces zero fields with their defaults.
 func (s Spec) WithDefaults() Spec {
-	if s.ControlPlanes == 0 {
-		s.ControlPlanes = 1
-	}
-	if s.WorkersPerZone == 0 {
-		s.WorkersPerZone = 1
-	}
-	if s.Profile == "" {
-		s.Profile = Lab
-	}
-	if s.ProxyMode == "" {
-		s.ProxyMode = NFTables
-	}
+	s.ControlPlanes = cmp.Or(s.ControlPlanes, 1)
+	s.WorkersPerZone = cmp.Or(s.WorkersPerZone, 1)
+	s.Profile = cmp.Or(s.Profile, Lab)
+	s.ProxyMode = cmp.Or(s.ProxyMode, NFTables)
 	return s
 }
 

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -84,9 +85,7 @@ func lastLine(stderr string) string {
 		switch {
 		case line == "" || strings.Contains(line, " --help'"): // docker's pointer to its help
 		case strings.HasPrefix(line, "time=") && strings.Contains(line, " level="):
-			if logged == "" {
-				logged = line
-			}
+			logged = cmp.Or(logged, line)
 		case strings.HasPrefix(line, "E: ") && i > 0 && strings.HasPrefix(lines[i-1], "E: "):
 		default:
 			return line

@@ -1,6 +1,7 @@
 package existing
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -140,9 +141,7 @@ func (s *survey) provider() Fact {
 			return f
 		}
 	}
-	if f.Why == "" {
-		f.Why = "no node has a provider ID"
-	}
+	f.Why = cmp.Or(f.Why, "no node has a provider ID")
 	return f
 }
 

@@ -1,6 +1,7 @@
 package existing
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -95,9 +96,7 @@ func (f *Flags) Open() (*Access, error) {
 		return nil, fmt.Errorf("read the kubeconfig: %w", err)
 	}
 	a := &Access{flags: f, Context: *f.kubectl.Context, pause: rereadEvery}
-	if a.Context == "" {
-		a.Context = raw.CurrentContext
-	}
+	a.Context = cmp.Or(a.Context, raw.CurrentContext)
 	if _, there := raw.Contexts[a.Context]; !there && *f.kubectl.Context != "" {
 		return nil, fmt.Errorf("read the kubeconfig: it has no context %q: it has %s", a.Context, contextsOf(raw))
 	}

@@ -1,6 +1,7 @@
 package nodeimage
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,9 +25,7 @@ const buildSteps = 9
 // interrupted or killed leaves no image and no incomplete cache entry; the next build reuses the parts that it finished.
 // Builds in several processes run one after the other.
 func Build(ctx context.Context, e *engine.Engine, version string, o Options) (registry.Ref, error) {
-	if version == "" {
-		version = DefaultKubernetes
-	}
+	version = cmp.Or(version, DefaultKubernetes)
 	if err := errors.Join(checkForm(version), o.fill()); err != nil {
 		return registry.Ref{}, err
 	}

@@ -33,7 +33,7 @@ func (c *checker) findMakers() {
 			accounts[m.Object.GetNamespace()+"/"+account] = true
 			for _, one := range p.containers() {
 				if account != "default" {
-					c.told(one.Container)
+					c.told(one)
 				}
 			}
 		}
@@ -49,12 +49,8 @@ func (c *checker) findMakers() {
 }
 
 // told notes the words that a container's program is told.
-func (c *checker) told(one corev1.Container) {
-	texts := slices.Concat(one.Command, one.Args)
-	for _, e := range one.Env {
-		texts = append(texts, e.Value)
-	}
-	for _, text := range texts {
+func (c *checker) told(one container) {
+	for _, text := range one.texts() {
 		for _, word := range strings.FieldsFunc(text, func(r rune) bool {
 			return r != '-' && r != '.' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
 		}) {

@@ -224,11 +224,7 @@ func (c *checker) runs(driver string) bool {
 	}
 	return slices.ContainsFunc(slices.Concat(c.pods...), func(p pods) bool {
 		return slices.ContainsFunc(p.containers(), func(one container) bool {
-			said := strings.Join(slices.Concat(one.Command, one.Args), " ")
-			for _, e := range one.Env {
-				said += " " + e.Value
-			}
-			return strings.Contains(said, driver)
+			return strings.Contains(strings.Join(one.texts(), " "), driver)
 		})
 	})
 }

@@ -1,6 +1,8 @@
 package appcheck
 
 import (
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -17,34 +19,40 @@ type pods struct {
 	count  int32 // how many there are at once; of a DaemonSet 0, because the nodes decide
 }
 
+// counts are the fields that say how many pods an object has at once.
+var counts = map[string]string{
+	"Deployment": "replicas", "StatefulSet": "replicas", "ReplicaSet": "replicas", "Job": "parallelism", "CronJob": "parallelism",
+}
+
 // podsOf are the pods of an object; none if it has none, or if its spec is not what Kubernetes knows, which the API server says.
 func podsOf(m app.Manifest) []pods {
 	spec, steps := m.PodSpec()
 	if spec == nil {
 		return nil
 	}
-	p := pods{Manifest: m, count: 1}
+	p := pods{Manifest: m, labels: m.PodLabels(), count: 1}
 	if runtime.DefaultUnstructuredConverter.FromUnstructured(spec, &p.spec) != nil {
 		return nil
 	}
 	for _, step := range steps {
 		p.path = append(p.path, step)
 	}
-	labels := append(append([]string{}, steps[:len(steps)-1]...), "metadata", "labels")
-	p.labels, _, _ = unstructured.NestedStringMap(m.Object.Object, labels...)
-	switch m.Object.GetKind() {
-	case "Deployment", "StatefulSet", "ReplicaSet":
-		if n, has, _ := unstructured.NestedInt64(m.Object.Object, "spec", "replicas"); has {
-			p.count = int32(n)
-		}
-	case "DaemonSet":
+	if n, has, _ := unstructured.NestedInt64(m.Object.Object, "spec", counts[m.Object.GetKind()]); has {
+		p.count = int32(n)
+	}
+	if m.Object.GetKind() == "DaemonSet" {
 		p.count = 0
-	case "Job", "CronJob":
-		if n, has, _ := unstructured.NestedInt64(m.Object.Object, "spec", "parallelism"); has {
-			p.count = int32(n)
-		}
 	}
 	return []pods{p}
+}
+
+// texts are what the program of a container is told.
+func (c container) texts() []string {
+	all := slices.Concat(c.Command, c.Args)
+	for _, e := range c.Env {
+		all = append(all, e.Value)
+	}
+	return all
 }
 
 // container is a container with its path.

@@ -83,12 +83,9 @@ func faultsKnown(root *yaml.Node, existing bool) error {
 			if seen[what] = true; slices.Contains(names, name.Value) {
 				continue
 			}
-			want := selection.Meant(name.Value, names)
-			switch {
-			case slices.Contains(catalogue.Names(), name.Value):
+			want := selection.Wanted(name.Value, names)
+			if slices.Contains(catalogue.Names(), name.Value) {
 				want = "it is only done to a cluster that is there already, which cluster: {uid: ...} names"
-			case want == "":
-				want = "want one of " + strings.Join(names, ", ")
 			}
 			errs = append(errs, fmt.Errorf("line %d, column %d: faults[%d]: there is no fault %q: %s", name.Line, name.Column, j, name.Value, want))
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -87,16 +88,8 @@ func isText(t reflect.Type) bool {
 }
 
 func noSuchField(key *yaml.Node, at string, fields map[string]reflect.Type) error {
-	var names []string
-	for name := range fields {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	meant := selection.Meant(key.Value, names)
-	if meant == "" {
-		meant = "want one of " + strings.Join(names, ", ")
-	}
-	return fmt.Errorf("line %d, column %d: there is no field %s: %s", key.Line, key.Column, at, meant)
+	names := slices.Sorted(maps.Keys(fields))
+	return fmt.Errorf("line %d, column %d: there is no field %s: %s", key.Line, key.Column, at, selection.Wanted(key.Value, names))
 }
 
 // fieldsOf are the types of a struct's fields by their names in YAML.

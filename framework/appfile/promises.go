@@ -8,7 +8,6 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"go.yaml.in/yaml/v3"
@@ -163,11 +162,7 @@ func (f File) promisesOf(probes []apptest.Probe) (made apptest.Promises, err err
 }
 
 func noSuchProbe(name string, of OfProbe, names []string) error {
-	meant := selection.Meant(name, names)
-	if meant == "" {
-		meant = "want one of " + strings.Join(names, ", ")
-	}
-	return fmt.Errorf("line %d, column %d: promises.probes: there is no probe %s: %s", of.line, of.column, name, meant)
+	return fmt.Errorf("line %d, column %d: promises.probes: there is no probe %s: %s", of.line, of.column, name, selection.Wanted(name, names))
 }
 
 // narrowed is a promise with what is said in its place.

@@ -10,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
 
 	"github.com/holdfast-ha/holdfast/workloads/app"
 )
@@ -129,11 +130,7 @@ func askOf(h corev1.ProbeHandler) (one ask, is bool) {
 	case h.HTTPGet != nil:
 		return ask{port: h.HTTPGet.Port, http: h.HTTPGet}, h.HTTPGet.Host == ""
 	case h.GRPC != nil:
-		one = ask{port: intstr.FromInt32(h.GRPC.Port), grpc: true}
-		if h.GRPC.Service != nil {
-			one.service = *h.GRPC.Service
-		}
-		return one, true
+		return ask{port: intstr.FromInt32(h.GRPC.Port), grpc: true, service: ptr.Deref(h.GRPC.Service, "")}, true
 	case h.Exec != nil:
 		return ofHealthProbe(strings.Join(h.Exec.Command, " "))
 	}

@@ -187,18 +187,13 @@ func (t Test) validate() error {
 	for _, one := range t.Faults {
 		name, workload, aimed := strings.Cut(one, ":")
 		if _, known := Faults[name]; !known {
-			errs = append(errs, fmt.Errorf("there is no fault %q: %s", name, meant(name, FaultNames())))
+			errs = append(errs, fmt.Errorf("there is no fault %q: %s", name, selection.Wanted(name, FaultNames())))
 		}
 		if aimed && !slices.Contains(workloads, workload) {
-			errs = append(errs, fmt.Errorf("fault %s: there is no Deployment, StatefulSet or DaemonSet %q: %s", name, workload, meant(workload, workloads)))
+			errs = append(errs, fmt.Errorf("fault %s: there is no Deployment, StatefulSet or DaemonSet %q: %s", name, workload, selection.Wanted(workload, workloads)))
 		}
 	}
 	return errors.Join(errs...)
-}
-
-// meant is what may have been meant by a name that is not known.
-func meant(name string, names []string) string {
-	return cmp.Or(selection.Meant(name, names), "want one of "+strings.Join(names, ", "))
 }
 
 // unasked is the error of a test without a probe: it names a URL, or what lacks for one.

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"slices"
 	"time"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
@@ -119,10 +120,5 @@ func (c *Cluster) Only(name string) {
 
 // unread reports whether a resource could not be listed in a namespace.
 func (c *Cluster) unread(r Resource, namespace string) bool {
-	for _, u := range c.Unread {
-		if u.Resource == r && (u.Namespace == "" || u.Namespace == namespace) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(c.Unread, func(u Unread) bool { return u.Resource == r && (u.Namespace == "" || u.Namespace == namespace) })
 }

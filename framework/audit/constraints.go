@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
 )
 
 // Paths of JSON patches.
@@ -118,10 +119,7 @@ func hard(c corev1.TopologySpreadConstraint) bool { return c.WhenUnsatisfiable =
 
 // honors reports whether a policy of a constraint is Honor; otherwise is the API's default for a policy that is not set.
 func honors(policy *corev1.NodeInclusionPolicy, otherwise corev1.NodeInclusionPolicy) bool {
-	if policy == nil {
-		return otherwise == corev1.NodeInclusionPolicyHonor
-	}
-	return *policy == corev1.NodeInclusionPolicyHonor
+	return ptr.Deref(policy, otherwise) == corev1.NodeInclusionPolicyHonor
 }
 
 // spreadOut returns the steps that move the subject's pods to different nodes, and to different zones if there are several. The

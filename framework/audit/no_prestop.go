@@ -1,6 +1,10 @@
 package audit
 
-import "fmt"
+import (
+	"fmt"
+
+	"k8s.io/utils/ptr"
+)
 
 var noPreStop = Rule{
 	ID: "no-prestop", Severity: Warning,
@@ -108,10 +112,7 @@ func (s *subject) behind(c served) (found []container) {
 
 // grace returns the pod's grace period in seconds.
 func (s *subject) grace() int64 {
-	if s.Template.Spec.TerminationGracePeriodSeconds == nil {
-		return defaultGrace
-	}
-	return *s.Template.Spec.TerminationGracePeriodSeconds
+	return ptr.Deref(s.Template.Spec.TerminationGracePeriodSeconds, defaultGrace)
 }
 
 // defaultGrace is the API's default.

@@ -172,15 +172,9 @@ type subject struct {
 
 // lacks reports whether a resource that the rule needs could not be read. NotChecked has an entry for it already.
 func (s *subject) lacks(r Rule) bool {
-	for _, need := range r.needs {
-		if s.cluster.unread(need, s.Namespace) {
-			return true
-		}
-		if need == Pods && s.Kind == Deployment && s.cluster.unread(ReplicaSets, s.Namespace) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.needs, func(need Resource) bool {
+		return s.cluster.unread(need, s.Namespace) || need == Pods && s.Kind == Deployment && s.cluster.unread(ReplicaSets, s.Namespace)
+	})
 }
 
 // find reports a finding on the subject. Its severity defaults to the rule's.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"sort"
 	"strings"
 	"time"
 
@@ -245,7 +244,7 @@ func gone(before, after map[string]corev1.Pod) []string {
 			names = append(names, name)
 		}
 	}
-	sort.Strings(names)
+	slices.Sort(names)
 	return names
 }
 
@@ -283,7 +282,7 @@ func (t Target) victims(ctx context.Context, count int) (nodes []clusters.Node, 
 	for _, n := range nodes {
 		pods = append(pods, on[n.Name()]...)
 	}
-	sort.Strings(pods)
+	slices.Sort(pods)
 	return nodes, pods, nil
 }
 
@@ -335,14 +334,7 @@ func (t Target) worker(ctx context.Context, n int) (clusters.Node, []string, err
 		if n--; n > 0 {
 			continue
 		}
-		var on []string
-		for name, pod := range all {
-			if pod.Spec.NodeName == node.Name() {
-				on = append(on, name)
-			}
-		}
-		sort.Strings(on)
-		return node, on, nil
+		return node, slices.Sorted(maps.Keys(on(all, node.Name()))), nil
 	}
 	return nil, nil, fmt.Errorf("no worker %d: cluster %s has %d workers", wanted, t.Cluster.Name(), wanted-n)
 }

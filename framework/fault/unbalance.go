@@ -63,10 +63,8 @@ func (t Target) zone(ctx context.Context) (nodes []clusters.Node, pods []string,
 			continue
 		}
 		workers[n.Zone()] = append(workers[n.Zone()], n)
-		for _, name := range slices.Sorted(maps.Keys(all)) {
-			if all[name].Spec.NodeName == n.Name() {
-				carries[n.Zone()] = append(carries[n.Zone()], name)
-			}
+		if carried := slices.Collect(maps.Keys(on(all, n.Name()))); len(carried) > 0 {
+			carries[n.Zone()] = append(carries[n.Zone()], carried...)
 		}
 	}
 	if len(carries) == 0 || len(workers) < 2 {

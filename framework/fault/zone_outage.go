@@ -3,11 +3,10 @@ package fault
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
-	"sort"
 
 	"github.com/holdfast-ha/holdfast/clusters"
-	"github.com/holdfast-ha/holdfast/framework/fault/node"
 )
 
 // ZoneOutage ends every worker, or every simulated node, of one zone at the same time, in the way of NodeKill. The zone is one of those that carry
@@ -46,13 +45,9 @@ func (ZoneOutage) victims(ctx context.Context, t Target) (nodes []clusters.Node,
 	for _, n := range t.Cluster.Nodes() {
 		if underTest(n) && n.Zone() == zone {
 			nodes = append(nodes, n)
+			pods = append(pods, slices.Collect(maps.Keys(on(all, n.Name())))...)
 		}
 	}
-	for name, pod := range all {
-		if slices.Contains(node.Names(nodes), pod.Spec.NodeName) {
-			pods = append(pods, name)
-		}
-	}
-	sort.Strings(pods)
+	slices.Sort(pods)
 	return nodes, pods, nil
 }

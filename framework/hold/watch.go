@@ -1,6 +1,7 @@
 package hold
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -108,9 +109,7 @@ func awaitSilence(ctx context.Context, client kubernetes.Interface, who Holder, 
 		if err != nil {
 			return false, "", err
 		}
-		if first == "" {
-			first = w.version
-		}
+		first = cmp.Or(first, w.version)
 		if w.version != first && s.There {
 			alive = &HeldError{o.Cluster, s.Holder, o.Foreign}
 			return true, "renewed", nil

@@ -29,10 +29,7 @@ type Difference struct {
 }
 
 func (d Difference) String() string {
-	why := d.Why
-	if why == "" {
-		why = "nothing says who has changed it"
-	}
+	why := cmp.Or(d.Why, "nothing says who has changed it")
 	if d.Field == "" {
 		return fmt.Sprintf("%s: was %s, and is %s: %s", d.Object, d.Before, d.Now, why)
 	}

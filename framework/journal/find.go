@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,9 +26,7 @@ type Where struct {
 // Find reads the journals of a cluster, also those in which nothing is left to undo. One that cannot be read is in the error, and the others
 // are returned. A journal of another cluster, which a backup may have brought here, is an error.
 func Find(ctx context.Context, w Where) (all []*Journal, err error) {
-	if w.Namespace == "" {
-		w.Namespace = hold.Namespace
-	}
+	w.Namespace = cmp.Or(w.Namespace, hold.Namespace)
 	list, err := list(ctx, w.Client, w.Namespace)
 	if err != nil || len(list) == 0 {
 		return nil, err
@@ -83,9 +82,7 @@ func FromFile(ctx context.Context, path string, w Where) (*Journal, error) {
 	if h.Cluster != cluster {
 		return nil, fmt.Errorf("%s is the journal of another cluster, whose namespace kube-system has the UID %s, and not %s", path, h.Cluster, cluster)
 	}
-	if w.Namespace == "" {
-		w.Namespace = hold.Namespace
-	}
+	w.Namespace = cmp.Or(w.Namespace, hold.Namespace)
 	j := New(Options{Run: h.Run, Command: h.Command, Client: w.Client, Dynamic: w.Dynamic, Namespace: w.Namespace, Commands: w.Commands})
 	j.loaded, j.header, j.entries = true, h, entries
 	return j, nil
@@ -107,9 +104,7 @@ func (j *Journal) Stop() string { return j.stopped }
 
 // AskToStop asks healers to undo everything at once, for a reason.
 func (j *Journal) AskToStop(ctx context.Context, reason string) error {
-	if reason == "" {
-		reason = "no reason was given"
-	}
+	reason = cmp.Or(reason, "no reason was given")
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if err := j.store.write(ctx, patch{annotations: map[string]*string{StopKey: &reason}}); err != nil {

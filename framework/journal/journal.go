@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -62,9 +63,7 @@ type Journal struct {
 
 // New is a journal that is begun by its first change: until then nothing is written anywhere.
 func New(o Options) *Journal {
-	if o.Namespace == "" {
-		o.Namespace = hold.Namespace
-	}
+	o.Namespace = cmp.Or(o.Namespace, hold.Namespace)
 	return &Journal{o: o, looked: map[int]time.Time{}}
 }
 

@@ -122,10 +122,8 @@ func (f *Foreign) journals(ctx context.Context) ([]*journal.Journal, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, other := range all {
-		if other.Header().Run == j.Header().Run {
-			return nil, fmt.Errorf("the journal of run %s is in the cluster, and newer than %s: heal without the file", j.Header().Run, f.File)
-		}
+	if slices.ContainsFunc(all, func(other *journal.Journal) bool { return other.Header().Run == j.Header().Run }) {
+		return nil, fmt.Errorf("the journal of run %s is in the cluster, and newer than %s: heal without the file", j.Header().Run, f.File)
 	}
 	return []*journal.Journal{j}, nil
 }

@@ -62,7 +62,7 @@ func checkLabels(all []scenario.Spec, labels []string) error {
 	known := Labels(all)
 	for _, label := range labels {
 		if !slices.Contains(known, label) {
-			return fmt.Errorf("label %q: %s", label, cmp.Or(Meant(label, known), "want one of "+strings.Join(known, ", ")))
+			return fmt.Errorf("label %q: %s", label, Wanted(label, known))
 		}
 	}
 	return nil

@@ -1,6 +1,7 @@
 package selection
 
 import (
+	"cmp"
 	"path"
 	"slices"
 	"strings"
@@ -26,6 +27,11 @@ func Meant(typed string, names []string) string {
 		return ""
 	}
 	return "did you mean " + strings.Join(found, " or ") + "?"
+}
+
+// Wanted is Meant, or else all names.
+func Wanted(typed string, names []string) string {
+	return cmp.Or(Meant(typed, names), "want one of "+strings.Join(names, ", "))
 }
 
 // distance is how many letters must be inserted, deleted or changed to turn a into b (Levenshtein distance).

@@ -20,7 +20,7 @@ func (a App) Selects(s Service) string {
 	}
 	var others, nearest []string
 	for _, m := range a.Manifests {
-		own := m.podLabels()
+		own := m.PodLabels()
 		if len(own) == 0 || m.Object.GetNamespace() != a.Namespace {
 			continue
 		}
@@ -48,8 +48,8 @@ func (a App) Selects(s Service) string {
 	return fmt.Sprintf("it selects none, by %s: %s", labels.FormatLabels(s.Selector), strings.Join(nearest, ", "))
 }
 
-// podLabels are the labels of an object's pods, also of a kind that is not known, such as Rollout; nil: it has none.
-func (m Manifest) podLabels() map[string]string {
+// PodLabels are the labels of an object's pods, also of a kind that is not known, such as Rollout; nil: it has none.
+func (m Manifest) PodLabels() map[string]string {
 	path := template
 	if own, known := podSpecs[m.Object.GetKind()]; known {
 		path = own

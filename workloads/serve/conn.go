@@ -1,7 +1,9 @@
 package serve
 
 import (
+	"maps"
 	"net"
+	"slices"
 	"sync"
 	"sync/atomic"
 )
@@ -42,10 +44,7 @@ func (l *listener) goAway() {
 // cut closes every connection.
 func (l *listener) cut() {
 	l.mu.Lock()
-	var all []*conn
-	for c := range l.open {
-		all = append(all, c)
-	}
+	all := slices.Collect(maps.Keys(l.open))
 	l.mu.Unlock()
 	for _, c := range all {
 		_ = c.Close() // the connection may be closed already

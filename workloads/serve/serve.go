@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -81,15 +82,9 @@ type Options struct {
 }
 
 func (o Options) withDefaults() Options {
-	if o.AtTerm == "" {
-		o.AtTerm = Drain
-	}
-	if o.Quiet == 0 {
-		o.Quiet = DefaultQuiet
-	}
-	if o.Limit == 0 {
-		o.Limit = DefaultLimit
-	}
+	o.AtTerm = cmp.Or(o.AtTerm, Drain)
+	o.Quiet = cmp.Or(o.Quiet, DefaultQuiet)
+	o.Limit = cmp.Or(o.Limit, DefaultLimit)
 	return o
 }
 

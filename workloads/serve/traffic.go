@@ -2,8 +2,10 @@ package serve
 
 import (
 	"context"
+	"maps"
 	"net"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 )
@@ -69,10 +71,7 @@ func (t *traffic) wait(ctx context.Context) error {
 // closeUnused closes the unused connections. http.Server.Shutdown would wait 5 s for each.
 func (t *traffic) closeUnused() {
 	t.mu.Lock()
-	var all []net.Conn
-	for c := range t.unused {
-		all = append(all, c)
-	}
+	all := slices.Collect(maps.Keys(t.unused))
 	t.mu.Unlock()
 	for _, c := range all {
 		_ = c.Close() // the connection may be closed already

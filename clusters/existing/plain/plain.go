@@ -6,6 +6,7 @@
 package plain
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -65,9 +66,7 @@ type Cluster struct {
 // Create makes a cluster, and returns when each of its nodes is ready. After an error nothing is left.
 func Create(ctx context.Context, e *engine.Engine, o Options) (*Cluster, error) {
 	c := attach(e, o)
-	if c.Workers == 0 {
-		c.Workers = 3
-	}
+	c.Workers = cmp.Or(c.Workers, 3)
 	config, err := c.prepare(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("prepare cluster %s: %w", o.Name, err)

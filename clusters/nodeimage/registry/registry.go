@@ -5,12 +5,14 @@ package registry
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -147,12 +149,9 @@ func listen(r io.Reader, contact *atomic.Bool, cancel context.CancelCauseFunc) s
 // refused tells a registry's refusal from an unreachable registry, by the messages of both engines and of the registry
 // protocol.
 func refused(line string) bool {
-	for _, word := range []string{"manifest unknown", "not found", "name unknown", "denied", "unauthorized", "does not exist"} {
-		if strings.Contains(strings.ToLower(line), word) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{"manifest unknown", "not found", "name unknown", "denied", "unauthorized", "does not exist"}, func(word string) bool {
+		return strings.Contains(strings.ToLower(line), word)
+	})
 }
 
 // Image is what an engine reports about an image: the output of "image inspect" that both engines have in common.
@@ -200,9 +199,7 @@ func (i Image) Ref(image string) Ref {
 	if network := i.Config.Labels[LabelNetwork]; network != "" {
 		ref.Network = Network(network)
 	}
-	if ref.Kubernetes == "" {
-		ref.Kubernetes = stockVersion(image)
-	}
+	ref.Kubernetes = cmp.Or(ref.Kubernetes, stockVersion(image))
 	return ref
 }
 

@@ -1,6 +1,8 @@
 package record
 
 import (
+	"cmp"
+
 	"github.com/holdfast-ha/holdfast/clusters/existing"
 	"github.com/holdfast-ha/holdfast/framework/recording"
 )
@@ -8,9 +10,7 @@ import (
 // tell says which cluster is recorded, as whom, what was found out about it, and what cannot be watched.
 func tell(say func(string, ...any), access *existing.Access, s recording.Survey) {
 	who := s.Identity.User
-	if who == "" {
-		who = "a user whom the API server does not name"
-	}
+	who = cmp.Or(who, "a user whom the API server does not name")
 	say("cluster %s, read as %s", access, who)
 	if s.Identity.UID != "" {
 		say("  %-14s %s", "UID", s.Identity.UID)

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"time"
 
@@ -143,12 +144,7 @@ func (h *healer) due(j *journal.Journal, sight hold.Sight) string {
 
 // hasWork reports whether there is a change that a healer can undo.
 func hasWork(j *journal.Journal) bool {
-	for _, e := range j.Unfinished() {
-		if e.Action != journal.Command {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(j.Unfinished(), func(e journal.Entry) bool { return e.Action != journal.Command })
 }
 
 // shortest is how long after its beginning the first change of a journal must be undone. Zero: there is no limit.

@@ -92,16 +92,14 @@ func serve(ctx context.Context, o Options, listener net.Listener) error {
 	o.Looked = h.looked
 	server := &http.Server{Handler: h.handler(), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second, WriteTimeout: time.Minute}
 	failed := make(chan error, 1)
-	go func() { failed <- server.Serve(listener) }()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go func() {
-		if err := <-failed; !errors.Is(err, http.ErrServerClosed) {
+		defer cancel() // the kubelet starts the container again
+		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 			failed <- err
-			cancel() // the kubelet starts the container again
-			return
 		}
-		failed <- nil
+		close(failed)
 	}()
 	err := Run(ctx, o)
 	return errors.Join(err, server.Close(), <-failed)
