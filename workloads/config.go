@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
 )
 
 // Config is a ConfigMap or a Secret that the pods of a workload read.
@@ -39,7 +40,7 @@ func ConfigsOf(template corev1.PodTemplateSpec) (all []Config) {
 	add := func(kind, name, folder string, optional *bool) {
 		same := func(c Config) bool { return c.Kind == kind && c.Name == name && (folder == "" || c.Folder != "") }
 		if name != "" && name != rootCA && !slices.ContainsFunc(all, same) {
-			all = append(all, Config{Kind: kind, Name: name, Folder: folder, Followed: followed, Optional: optional != nil && *optional})
+			all = append(all, Config{Kind: kind, Name: name, Folder: folder, Followed: followed, Optional: ptr.Deref(optional, false)})
 		}
 	}
 	const configMap, secret = "ConfigMap", "Secret"
@@ -51,43 +52,26 @@ func ConfigsOf(template corev1.PodTemplateSpec) (all []Config) {
 			}
 			return path.Join("volumes", "kubernetes.io~"+plugin, v.Name)
 		}
-		if s := v.ConfigMap; s != nil {
-			add(configMap, s.Name, in("configmap", s.Items), s.Optional)
-		}
-		if s := v.Secret; s != nil {
-			add(secret, s.SecretName, in("secret", s.Items), s.Optional)
-		}
-		if v.Projected == nil {
-			continue
-		}
-		for _, source := range v.Projected.Sources {
-			if s := source.ConfigMap; s != nil {
-				add(configMap, s.Name, in("projected", s.Items), s.Optional)
-			}
-			if s := source.Secret; s != nil {
-				add(secret, s.Name, in("projected", s.Items), s.Optional)
-			}
+		m, s := ptr.Deref(v.ConfigMap, corev1.ConfigMapVolumeSource{}), ptr.Deref(v.Secret, corev1.SecretVolumeSource{})
+		add(configMap, m.Name, in("configmap", m.Items), m.Optional)
+		add(secret, s.SecretName, in("secret", s.Items), s.Optional)
+		for _, source := range ptr.Deref(v.Projected, corev1.ProjectedVolumeSource{}).Sources {
+			m, s := ptr.Deref(source.ConfigMap, corev1.ConfigMapProjection{}), ptr.Deref(source.Secret, corev1.SecretProjection{})
+			add(configMap, m.Name, in("projected", m.Items), m.Optional)
+			add(secret, s.Name, in("projected", s.Items), s.Optional)
 		}
 	}
 	for _, c := range containers {
 		for _, e := range c.EnvFrom {
-			if r := e.ConfigMapRef; r != nil {
-				add(configMap, r.Name, "", r.Optional)
-			}
-			if r := e.SecretRef; r != nil {
-				add(secret, r.Name, "", r.Optional)
-			}
+			m, s := ptr.Deref(e.ConfigMapRef, corev1.ConfigMapEnvSource{}), ptr.Deref(e.SecretRef, corev1.SecretEnvSource{})
+			add(configMap, m.Name, "", m.Optional)
+			add(secret, s.Name, "", s.Optional)
 		}
 		for _, e := range c.Env {
-			if e.ValueFrom == nil {
-				continue
-			}
-			if r := e.ValueFrom.ConfigMapKeyRef; r != nil {
-				add(configMap, r.Name, "", r.Optional)
-			}
-			if r := e.ValueFrom.SecretKeyRef; r != nil {
-				add(secret, r.Name, "", r.Optional)
-			}
+			from := ptr.Deref(e.ValueFrom, corev1.EnvVarSource{})
+			m, s := ptr.Deref(from.ConfigMapKeyRef, corev1.ConfigMapKeySelector{}), ptr.Deref(from.SecretKeyRef, corev1.SecretKeySelector{})
+			add(configMap, m.Name, "", m.Optional)
+			add(secret, s.Name, "", s.Optional)
 		}
 	}
 	slices.SortStableFunc(all, func(a, b Config) int {

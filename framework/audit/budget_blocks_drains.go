@@ -5,7 +5,6 @@ import (
 
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/holdfast-ha/holdfast/framework/prose"
 )
@@ -106,18 +105,11 @@ func (s *subject) expected(b cover) int {
 // up, those of maxUnavailable too.
 // Source: getExpectedPodCount in k8s.io/kubernetes/pkg/controller/disruption
 func demanded(spec policyv1.PodDisruptionBudgetSpec, expected int) (words string, healthy int) {
-	scaled := func(share *intstr.IntOrString) int {
-		n, err := intstr.GetScaledValueFromIntOrPercent(share, expected, true)
-		if err != nil {
-			return 0
-		}
-		return n
-	}
 	switch {
 	case spec.MaxUnavailable != nil:
-		return "maxUnavailable " + spec.MaxUnavailable.String(), max(expected-scaled(spec.MaxUnavailable), 0)
+		return "maxUnavailable " + spec.MaxUnavailable.String(), max(expected-share(spec.MaxUnavailable, expected, true), 0)
 	case spec.MinAvailable != nil:
-		return "minAvailable " + spec.MinAvailable.String(), scaled(spec.MinAvailable)
+		return "minAvailable " + spec.MinAvailable.String(), share(spec.MinAvailable, expected, true)
 	}
 	return "nothing", 0
 }

@@ -67,7 +67,7 @@ func (s *subject) texts() (all []text) {
 		}
 	}
 	configMaps := s.inside(s.Namespace).configMaps
-	for _, name := range slices.Compact(slices.Sorted(slices.Values(configMapsOf(s.Template.Spec)))) {
+	for _, name := range slices.Compact(slices.Sorted(slices.Values(configMapsOf(s.Template)))) {
 		if m := configMaps[name]; m != nil {
 			all = append(all, s.mapTexts(*m)...)
 		}

@@ -157,7 +157,7 @@ func (r *reader) readSurroundings() {
 func (r *reader) namedConfigMaps() map[types.NamespacedName]bool {
 	named := map[types.NamespacedName]bool{}
 	for _, w := range r.cluster.Workloads {
-		for _, name := range configMapsOf(w.Template.Spec) {
+		for _, name := range configMapsOf(w.Template) {
 			named[types.NamespacedName{Namespace: w.Namespace, Name: name}] = true
 		}
 	}

@@ -7,6 +7,9 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
+
+	"github.com/holdfast-ha/holdfast/workloads"
 )
 
 // deployment returns a Deployment as a Workload, without its pods.
@@ -48,10 +51,7 @@ func statefulSet(s *appsv1.StatefulSet) Workload {
 
 // replicas returns the wanted number of replicas; the API's default is 1.
 func replicas(wanted *int32) int {
-	if wanted == nil {
-		return 1
-	}
-	return int(*wanted)
+	return int(ptr.Deref(wanted, 1))
 }
 
 func share(value *intstr.IntOrString, total int, up bool) int {
@@ -79,30 +79,11 @@ func written(pod corev1.PodSpec, volume string) bool {
 	})
 }
 
-// configMapsOf returns the names of the ConfigMaps that a pod uses.
-func configMapsOf(pod corev1.PodSpec) (names []string) {
-	for _, v := range pod.Volumes {
-		if v.ConfigMap != nil {
-			names = append(names, v.ConfigMap.Name)
-		}
-		if v.Projected != nil {
-			for _, source := range v.Projected.Sources {
-				if source.ConfigMap != nil {
-					names = append(names, source.ConfigMap.Name)
-				}
-			}
-		}
-	}
-	for _, c := range containersOf(pod) {
-		for _, from := range c.EnvFrom {
-			if from.ConfigMapRef != nil {
-				names = append(names, from.ConfigMapRef.Name)
-			}
-		}
-		for _, env := range c.Env {
-			if env.ValueFrom != nil && env.ValueFrom.ConfigMapKeyRef != nil {
-				names = append(names, env.ValueFrom.ConfigMapKeyRef.Name)
-			}
+// configMapsOf returns the names of the ConfigMaps that the pods of a template use.
+func configMapsOf(template corev1.PodTemplateSpec) (names []string) {
+	for _, c := range workloads.ConfigsOf(template) {
+		if c.Kind == "ConfigMap" {
+			names = append(names, c.Name)
 		}
 	}
 	return names

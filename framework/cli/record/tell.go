@@ -9,8 +9,7 @@ import (
 
 // tell says which cluster is recorded, as whom, what was found out about it, and what cannot be watched.
 func tell(say func(string, ...any), access *existing.Access, s recording.Survey) {
-	who := s.Identity.User
-	who = cmp.Or(who, "a user whom the API server does not name")
+	who := cmp.Or(s.Identity.User, "a user whom the API server does not name")
 	say("cluster %s, read as %s", access, who)
 	if s.Identity.UID != "" {
 		say("  %-14s %s", "UID", s.Identity.UID)
