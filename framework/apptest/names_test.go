@@ -15,7 +15,7 @@ const byName = manifests + `---
 apiVersion: v1
 kind: Service
 metadata: {name: own}
-spec: {selector: {app: web}, clusterIP: None, ports: [{port: 80, targetPort: 8080}, {port: 81, targetPort: metrics}]}
+spec: {selector: {app: web}, clusterIP: None, ports: [{name: http, port: 80, targetPort: 8080}, {name: metrics, port: 81, targetPort: metrics}]}
 ---
 apiVersion: v1
 kind: Service
