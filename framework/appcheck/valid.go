@@ -6,8 +6,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/validate/content"
 	"k8s.io/apimachinery/pkg/api/validation"
-	"k8s.io/apimachinery/pkg/api/validation/path"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
@@ -23,7 +23,7 @@ func (c *checker) name(m app.Manifest) {
 	rule := validation.NameIsDNSSubdomain
 	switch {
 	case kind.Group == rbacv1.GroupName:
-		rule = path.ValidatePathSegmentName
+		rule = func(name string, _ bool) []string { return content.IsPathSegmentName(name) }
 	case kind.String() == "Service":
 		rule = validation.NameIsDNSLabel
 	case c.app.Serves(kind.Group): // it has rules of its own

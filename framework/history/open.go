@@ -7,8 +7,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-
-	"github.com/holdfast-ha/holdfast/framework/prose"
 )
 
 // Open reads the record in a scenario's folder: its events immediately, its requests on demand. A folder without a record,
@@ -47,5 +45,8 @@ func OpenFS(fsys fs.FS, dir string) (Run, error) {
 // reasons joins the first few problems.
 func reasons(problems []string) string {
 	const most = 5
-	return strings.Join(prose.First(problems, most), "; ")
+	if n := len(problems); n > most {
+		problems = append(problems[:most:most], fmt.Sprintf("and %d more", n-most))
+	}
+	return strings.Join(problems, "; ")
 }

@@ -13,7 +13,7 @@ import (
 
 // trapReach is how long before the SIGTERM of a pod a request must have reached it, so that another one can reach it afterwards: the server of
 // a mutant with a trap waits as long for it.
-const trapReach = history.Offset(time.Second)
+const trapReach = time.Second
 
 // unmet says that no request could reach the trap of a mutant, if it has one: no request on a lane that the mutant is about had a way to a pod
 // until the SIGTERM of the pod, which comes after its preStop sleep. Then nothing shows what the server would have done. Empty: one had.
@@ -31,7 +31,7 @@ func unmet(f *evidence.Run, m *history.Mutant) string {
 			if p.Lifecycle != nil {
 				sleep = p.Lifecycle.PreStop
 			}
-			return p.Name == r.Pod && p.Requested.OK && p.Requested.At >= f.FirstFault().At && r.Done >= p.Requested.At+history.Offset(sleep)-trapReach
+			return p.Name == r.Pod && p.Requested.OK && p.Requested.At >= f.FirstFault().At && r.Done >= p.Requested.At+sleep-trapReach
 		})
 	}
 	for r, err := range f.Record.Requests() {

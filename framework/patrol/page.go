@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/audit"
-	"github.com/holdfast-ha/holdfast/framework/prose"
 )
 
 // mostRows bounds each table of the page.
@@ -158,7 +157,9 @@ func amounts(pods map[string]int, empty int) string {
 	for _, domain := range slices.Sorted(maps.Keys(pods)) {
 		parts = append(parts, fmt.Sprintf("%s: %d", domain, pods[domain]))
 	}
-	parts = prose.First(parts, mostDomains)
+	if more := len(parts) - mostDomains; more > 0 {
+		parts = append(parts[:mostDomains], fmt.Sprintf("and %d more", more))
+	}
 	if empty > 0 {
 		parts = append(parts, fmt.Sprintf("%d empty", empty))
 	}

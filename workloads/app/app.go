@@ -198,10 +198,8 @@ func (a *App) add(m Manifest) error {
 	if kind.Group == appsv1.GroupName { // those before have the same fields
 		kind.Version = appsv1.SchemeGroupVersion.Version
 	}
-	o, err := scheme.Scheme.New(kind)
-	if err != nil { // it is of a kind of its own
-		return nil
-	}
+	o, _ := scheme.Scheme.New(kind) // nil: it is of a kind of its own
+	var err error
 	w := Workload{Controller: workloads.Controller{Name: m.Object.GetName(), Kind: kind.Kind}}
 	switch o := o.(type) {
 	case *appsv1.Deployment:
