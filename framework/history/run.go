@@ -5,6 +5,7 @@ import (
 	"iter"
 	"net"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 )
@@ -170,14 +171,11 @@ func (r Run) Services() map[Lane]string {
 	if r.Header.Plan == nil {
 		return services
 	}
-	known := make(map[string]bool)
-	for _, e := range r.Events {
-		if e.Slice != nil {
-			known[e.Slice.Service] = true
-		}
+	known := func(service string) bool {
+		return slices.ContainsFunc(r.Events, func(e Event) bool { return e.Slice != nil && e.Slice.Service == service })
 	}
 	for _, l := range r.Header.Plan.Lanes {
-		if name := l.Service(); known[name] && name != "" {
+		if name := l.Service(); name != "" && known(name) {
 			services[l.Lane] = name
 		}
 	}
@@ -185,8 +183,7 @@ func (r Run) Services() map[Lane]string {
 }
 
 // Troubles lists the events with a Trouble.
-func (r Run) Troubles() []Event {
-	var troubles []Event
+func (r Run) Troubles() (troubles []Event) {
 	for _, e := range r.Events {
 		if e.Trouble != nil {
 			troubles = append(troubles, e)

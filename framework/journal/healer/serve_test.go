@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -95,10 +96,10 @@ func TestNotReadyWithoutRights(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			p := newPlace(t)
-			may := false
+			var may atomic.Bool
 			p.May = func(a authorizationv1.ResourceAttributes) bool {
 				asked := existing.Permission{Verb: a.Verb, Group: a.Group, Resource: a.Resource, Subresource: a.Subresource, Namespace: a.Namespace}
-				return may || asked != lacks
+				return may.Load() || asked != lacks
 			}
 			client, untyped := p.clients(nil)
 			args, err := Needing([]existing.Permission{{Verb: "get", Resource: "configmaps", Namespace: "holdfast"}, lacks})
@@ -120,7 +121,7 @@ func TestNotReadyWithoutRights(t *testing.T) {
 				code int
 				says string
 			}{{false, 503, "has no permission to " + lacks.String()}, {true, 200, "ready"}, {false, 503, "has no permission to " + lacks.String()}} {
-				may = want.may
+				may.Store(want.may)
 				time.Sleep(StaleAfter + askEvery + Every)
 				answer := httptest.NewRecorder()
 				f.handler().ServeHTTP(answer, httptest.NewRequestWithContext(ctx, http.MethodGet, HealthPath, nil))
