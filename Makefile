@@ -4,6 +4,8 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
 PROFILE ?= short
+# The mode that most clusters have. In nftables mode, the kernel rejects a request now and then while rules change, which is a finding.
+PROXY_MODE ?= iptables
 RUNS    ?= 3
 SOAK    ?= 100000
 CACHE   ?= $(or $(HOLDFAST_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/holdfast)
@@ -84,13 +86,13 @@ adversary: ## Attack records of scenarios, recordings and sessions, whole runs a
 	  -run '^(TestAttacks.*|TestWithoutItsEvidenceNothingIsHeld|TestDamageIsNeverHeld)$$' -v -adversary -adversary-seed $(or $(SEED),1)
 
 .PHONY: e2e
-e2e: build ## Certify a real cluster; PROFILE=short (the default) or full, KUBERNETES=v1.37.0, PROXY_MODE=iptables, ENGINE=docker; RESUME=last-attempt continues a run
-	$(if $(ENGINE),HOLDFAST_ENGINE=$(ENGINE)) bin/holdfast run $(if $(RESUME),--resume $(RESUME),--scope $(PROFILE) $(if $(KUBERNETES),--kubernetes $(KUBERNETES)) $(if $(PROXY_MODE),--proxy-mode $(PROXY_MODE)))
+e2e: build ## Certify a real cluster; PROFILE=short (the default) or full, KUBERNETES=v1.37.0, PROXY_MODE=nftables, ENGINE=docker; RESUME=last-attempt continues a run
+	$(if $(ENGINE),HOLDFAST_ENGINE=$(ENGINE)) bin/holdfast run $(if $(RESUME),--resume $(RESUME),--scope $(PROFILE) $(if $(KUBERNETES),--kubernetes $(KUBERNETES)) --proxy-mode $(PROXY_MODE))
 
 .PHONY: e2e-starved
 e2e-starved: build ## The short profile, or SCENARIOS, with a SHARE=1/3 of the processors for the nodes, as on a CI runner with a quota: nothing may be Violated, and 18 of 23 are judged (real)
 	go build -o bin/ ./framework/internal/starve ./framework/internal/judged
-	code=0; bin/starve $(or $(SHARE),1/3) bin/holdfast run --proxy-mode $(or $(PROXY_MODE),iptables) $(SCENARIOS) || code=$$?; \
+	code=0; bin/starve $(or $(SHARE),1/3) bin/holdfast run --proxy-mode $(PROXY_MODE) $(SCENARIOS) || code=$$?; \
 	if [ $$code -ne 5 ]; then exit $$code; fi; bin/judged 18/23 artifacts/last-attempt
 
 .PHONY: certify
@@ -100,7 +102,7 @@ certify: build ## Upgrade a cluster in place, under load, and certify it; FROM=v
 
 .PHONY: selftest
 selftest: build ## Measure the harness: RUNS=3 seeded runs of every scenario, SOAK=100000 requests
-	bin/holdfast selftest --runs $(RUNS) --soak $(SOAK) --scope $(PROFILE) $(if $(KUBERNETES),--kubernetes $(KUBERNETES))
+	bin/holdfast selftest --runs $(RUNS) --soak $(SOAK) --scope $(PROFILE) --proxy-mode $(PROXY_MODE) $(if $(KUBERNETES),--kubernetes $(KUBERNETES))
 
 .PHONY: test-app
 test-app: build app-images ## Test an application that nobody here wrote: nginx as a tutorial deploys it, and its remedy
