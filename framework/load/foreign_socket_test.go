@@ -256,9 +256,10 @@ func TestMessagesThatCrossACloseFrame(t *testing.T) {
 
 // A slow answer holds up no other message: the next one makes another connection, and is sent when it is due. Both are kept, and take turns.
 func TestAMessageWaitsForNoOther(t *testing.T) {
-	answer := make(chan struct{})
+	heard, answer := make(chan struct{}), make(chan struct{})
 	s := chatting(t, func(n int, c *websocket.Conn) {
 		if n == 0 && hears(c) {
+			close(heard)
 			<-answer
 			says(c, "pong")
 		}
@@ -273,7 +274,7 @@ func TestAMessageWaitsForNoOther(t *testing.T) {
 		running.transport.sender(running).send(0, running.record.now())
 		close(first)
 	}()
-	time.Sleep(50 * time.Millisecond)
+	<-heard
 	running.transport.sender(running).send(1, running.record.now())
 	close(answer)
 	<-first

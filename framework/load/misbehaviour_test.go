@@ -58,8 +58,10 @@ func misbehaviours(kind LaneKind) map[string]misbehaviour {
 }
 
 func quickResponse(l *Timeouts) { l.Response = 300 * time.Millisecond }
-func quickRequest(l *Timeouts)  { l.Request = 300 * time.Millisecond }
 func quickConnect(l *Timeouts)  { l.Connect = 100 * time.Millisecond }
+
+// quickRequest has time for the connection, its TLS handshake and the head of an answer, which must have arrived before it passes.
+func quickRequest(l *Timeouts) { l.Request = 3 * time.Second }
 
 // everywhere adds the misbehaviours that do not depend on the protocol.
 func everywhere(of map[string]misbehaviour) map[string]misbehaviour {
