@@ -150,7 +150,9 @@ func TestASlowCallerIsCutOff(t *testing.T) {
 					_, _ = io.Copy(io.Discard, here)
 					close(cut)
 				}()
+				written := make(chan struct{})
 				go func() {
+					defer close(written)
 					_, err := io.WriteString(here, test.begin)
 					for test.then != "" && err == nil {
 						time.Sleep(time.Second)
@@ -165,6 +167,7 @@ func TestASlowCallerIsCutOff(t *testing.T) {
 					t.Errorf("the connection was open after %s", took)
 				}
 				_ = here.Close()
+				<-written // it may be about to write when the connection is cut
 				cancel()
 				if err := <-ended; err != nil {
 					t.Error(err)
