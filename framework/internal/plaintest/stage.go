@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -83,7 +84,7 @@ func New(t *testing.T, name, kubernetesVersion string) *Stage {
 }
 
 // Deploy creates an application in namespace shop as people do who type commands: what the field manager "kubectl-create" owns, may be scaled.
-// It returns when Deployment web is as its controller wants it, with a URL of its Service on a node that nothing takes away.
+// It returns when Deployment web is as its controller wants it and its Service answers, with a URL of its Service on a node that nothing takes away.
 func (s *Stage) Deploy(manifests string) (url string) {
 	s.T.Helper()
 	create := exec.CommandContext(s.T.Context(), s.Kubectl, "--kubeconfig", s.Kubeconfig(), "create", "-f", "-")
@@ -96,7 +97,22 @@ func (s *Stage) Deploy(manifests string) (url string) {
 	if err != nil {
 		s.T.Fatal(err)
 	}
-	return fmt.Sprintf("http://%s:%d/", node.Status.Addresses[0].Address, plain.NodePort)
+	url = fmt.Sprintf("http://%s:%d/", node.Status.Addresses[0].Address, plain.NodePort)
+	err = poll.Until(s.T.Context(), "the Service to answer on the control plane", time.Minute, func(ctx context.Context) (bool, string, error) {
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+		if err != nil {
+			return false, "", err
+		}
+		answer, err := http.DefaultClient.Do(request)
+		if err != nil {
+			return false, "", err // kube-proxy on this node does not have the endpoints yet
+		}
+		return answer.StatusCode == http.StatusOK, answer.Status, answer.Body.Close()
+	})
+	if err != nil {
+		s.T.Fatal(err)
+	}
+	return url
 }
 
 // Web is the Deployment of the application.
