@@ -103,7 +103,7 @@ func (s *stage) resumed(t *testing.T) {
 	if out, err := script.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	again := s.Command(s.As("record", "--resume", "last-attempt", "--url", s.url)...) // what the record says is not used to reach anything
+	again := s.Command(s.As("record", "--resume", "last-attempt", "--url", s.url)...) // the record is not used to reach anything
 	again.Dir = cmd.Dir
 	if _, code := s.Finish(again); code != 5 {
 		t.Errorf("resumed after a rollout that no recorder saw: exit code %d", code)

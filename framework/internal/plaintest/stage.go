@@ -98,12 +98,9 @@ func (s *Stage) Deploy(manifests string) (url string) {
 		s.T.Fatal(err)
 	}
 	url = fmt.Sprintf("http://%s:%d/", node.Status.Addresses[0].Address, plain.NodePort)
-	err = poll.Until(s.T.Context(), "the Service to answer on the control plane", time.Minute, func(ctx context.Context) (bool, string, error) {
-		request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-		if err != nil {
-			return false, "", err
-		}
-		answer, err := http.DefaultClient.Do(request)
+	client := http.Client{Timeout: 5 * time.Second} // a lost packet does not take the whole limit
+	err = poll.Until(s.T.Context(), "the Service to answer on the control plane", time.Minute, func(context.Context) (bool, string, error) {
+		answer, err := client.Get(url)
 		if err != nil {
 			return false, "", err // kube-proxy on this node does not have the endpoints yet
 		}
