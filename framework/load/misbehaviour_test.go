@@ -130,7 +130,8 @@ func http2Misbehaviours(fresh bool) map[string]misbehaviour {
 		// Go's client notices the end before it writes the next request. A request that is written at the same moment ends with
 		// the connection.
 		"breaks an idle connection": {never: "a request whose connection has ended is written to another, for the first time"},
-		"refuses a request it has not begun": {want: history.Masked, requests: 2, err: "answered by pod-1", serve: func(_ *testing.T, n int, c *exchange) {
+		// net/http may have opened a connection more for the second request, and closed it unused, so the pod's number is not known.
+		"refuses a request it has not begun": {want: history.Masked, requests: 2, err: "answered by pod-", serve: func(_ *testing.T, n int, c *exchange) {
 			s := c.asH2()
 			if s.answersH2(n); n == 0 {
 				_, _ = s.stream()
@@ -205,6 +206,9 @@ func (d misbehaviour) judge(t *testing.T, l *lane) {
 	last := rows[len(rows)-1]
 	if last.Outcome != d.want || !strings.Contains(last.Err, d.err) || last.Err == "" {
 		t.Errorf("%s: %q, want %s, with %q in it", last.Outcome, last.Err, d.want, d.err)
+	}
+	if last.Outcome == history.Masked && last.Pod == rows[0].Pod {
+		t.Errorf("%s answered, which is at the connection that ended", last.Pod)
 	}
 	if (last.Attempts > 1) != (last.Outcome == history.Masked) || last.Done < last.Sent || last.Sent < last.Due {
 		t.Errorf("%+v", last)

@@ -134,7 +134,8 @@ func (s *Stage) Settled(when string) {
 	}
 }
 
-// MayRead lets eve read what `holdfast record` watches in namespace shop, and nodes.
+// MayRead lets eve read what `holdfast record` watches in namespace shop, nodes, and the namespace whose UID identifies the cluster: without it,
+// a recording cannot be resumed.
 func (s *Stage) MayRead() {
 	s.T.Helper()
 	read := []string{"get", "list", "watch"}
@@ -143,7 +144,10 @@ func (s *Stage) MayRead() {
 		rbacv1.PolicyRule{APIGroups: []string{"apps"}, Resources: []string{"deployments", "statefulsets"}, Verbs: read},
 		rbacv1.PolicyRule{APIGroups: []string{"discovery.k8s.io"}, Resources: []string{"endpointslices"}, Verbs: read},
 		rbacv1.PolicyRule{APIGroups: []string{"policy"}, Resources: []string{"poddisruptionbudgets"}, Verbs: read})
-	if err := errors.Join(err, s.Allow(s.T.Context(), "eve", "", rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"nodes"}, Verbs: read})); err != nil {
+	everywhere := s.Allow(s.T.Context(), "eve", "",
+		rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"nodes"}, Verbs: read},
+		rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"namespaces"}, ResourceNames: []string{metav1.NamespaceSystem}, Verbs: []string{"get"}})
+	if err := errors.Join(err, everywhere); err != nil {
 		s.T.Fatal(err)
 	}
 }
