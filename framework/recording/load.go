@@ -23,9 +23,8 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/recording/behind"
 )
 
-// Inside makes load workers in the cluster for a plan. It returns them when they are ready and reach its targets, with the client that reaches
-// them, and what removes them.
-type Inside func(ctx context.Context, s *Session, plan load.Plan) (workers []collect.Worker, client *http.Client, remove func(context.Context) error, err error)
+// Inside makes load workers in the cluster. It returns them when they are ready, with the client that reaches them, and what removes them.
+type Inside func(ctx context.Context) (workers []collect.Worker, client *http.Client, remove func(context.Context) error, err error)
 
 // insideSuffix ends the names of the probes that are sent from inside of the cluster, where they are sent from both places.
 const insideSuffix = "-inside"
@@ -226,7 +225,7 @@ func (s *Session) startFrom(ctx, lasting context.Context, from history.LoadFrom,
 		}
 		workers = append(workers, here)
 	} else {
-		made, reaching, remove, err := s.options.Inside(ctx, s, plan)
+		made, reaching, remove, err := s.options.Inside(ctx)
 		if remove != nil {
 			s.ending = append(s.ending, remove)
 		}

@@ -42,9 +42,6 @@ type Session struct {
 // Client can only read.
 func (s *Session) Client() kubernetes.Interface { return s.client }
 
-// Namespaces are those that are recorded; none: all.
-func (s *Session) Namespaces() []string { return s.options.Namespaces }
-
 // Say writes a line for the user.
 func (s *Session) Say(format string, args ...any) { s.options.Say(format, args...) }
 

@@ -10,7 +10,6 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/load"
-	"github.com/holdfast-ha/holdfast/framework/load/reach"
 )
 
 // maxPlanBytes bounds a plan, which usually has a few hundred bytes, and more with bodies or with the descriptors of gRPC calls.
@@ -20,7 +19,6 @@ const maxPlanBytes = 16 << 20
 //
 //	GET /healthz                           200 once it runs
 //	GET /clock                             Clock
-//	POST /try                              sends one request to each target of a load.Plan; answers with a reach.Trial each
 //	PUT /plan                              prepares a load.Plan; answers like GET /status
 //	POST /start?plan=ID&at=T               begins it at a moment on the worker's clock; answers like GET /status
 //	POST /stop?plan=ID&at=T                no hit is due from a moment on; waits for requests in flight; answers like GET /status
@@ -30,7 +28,7 @@ const maxPlanBytes = 16 << 20
 //	GET /segments/N?plan=ID                the rows of a segment as package history writes them, packed by gzip; 410 if they are lost
 //	POST /done?plan=ID                     all rows are stored elsewhere: the worker ends
 //
-// Each call except /healthz needs the run's token (403 without). All calls may be repeated, except /try. A plan other than the current one is 404. A new plan while another is
+// Each call except /healthz needs the run's token (403 without). All calls may be repeated. A plan other than the current one is 404. A new plan while another is
 // running or not collected is 409. So are a plan with a header from a Secret that is not there, one with a gRPC call that the server does
 // not describe, and /done while there are rows.
 func (w *worker) api() http.Handler {
@@ -39,7 +37,6 @@ func (w *worker) api() http.Handler {
 	mux.HandleFunc("GET /clock", func(rw http.ResponseWriter, _ *http.Request) {
 		answer(rw, Clock{Worker: w.name, Now: w.clock()})
 	})
-	mux.HandleFunc("POST /try", w.try)
 	mux.HandleFunc("PUT /plan", w.putPlan)
 	mux.HandleFunc("POST /start", w.forPlan(w.startPlan))
 	mux.HandleFunc("POST /stop", w.forPlan(w.stopPlan))
@@ -76,8 +73,8 @@ func (w *worker) forPlan(serve func(http.ResponseWriter, *http.Request, *playing
 	}
 }
 
-// planIn reads a plan from a request's body.
-func planIn(rw http.ResponseWriter, r *http.Request) (plan load.Plan, ok bool) {
+func (w *worker) putPlan(rw http.ResponseWriter, r *http.Request) {
+	var plan load.Plan
 	err := json.NewDecoder(http.MaxBytesReader(rw, r.Body, maxPlanBytes)).Decode(&plan)
 	if err != nil {
 		err = fmt.Errorf("read plan: %w", err)
@@ -86,31 +83,6 @@ func planIn(rw http.ResponseWriter, r *http.Request) (plan load.Plan, ok bool) {
 	}
 	if err != nil {
 		http.Error(rw, err.Error(), http.StatusBadRequest)
-	}
-	return plan, err == nil
-}
-
-func (w *worker) try(rw http.ResponseWriter, r *http.Request) {
-	plan, ok := planIn(rw, r)
-	if !ok {
-		return
-	}
-	private, err := w.prepared(plan)
-	if err != nil {
-		http.Error(rw, err.Error(), http.StatusConflict)
-		return
-	}
-	trials, err := reach.Try(w.ctx, private, w.options(nil))
-	if err != nil {
-		http.Error(rw, err.Error(), http.StatusConflict)
-		return
-	}
-	answer(rw, trials)
-}
-
-func (w *worker) putPlan(rw http.ResponseWriter, r *http.Request) {
-	plan, ok := planIn(rw, r)
-	if !ok {
 		return
 	}
 	p, err := w.adopt(plan)

@@ -46,8 +46,8 @@ func TestAWorkerTakesOrdersFromItsRunAlone(t *testing.T) {
 		return rw.Code
 	}
 	calls := [][2]string{
-		{"POST", "/try"}, {"PUT", "/plan"}, {"POST", "/start?plan=p1&at=1h"}, {"POST", "/stop?plan=p1&at=0s"}, {"GET", "/status?plan=p1"}, {"GET", "/clock"},
-		{"POST", "/report?plan=p1&stored=99"}, {"GET", "/segments/1?plan=p1"}, {"POST", "/done?plan=p1"}, {"GET", "/healthz/../clock"}, {"POST", "//try"},
+		{"PUT", "/plan"}, {"POST", "/start?plan=p1&at=1h"}, {"POST", "/stop?plan=p1&at=0s"}, {"GET", "/status?plan=p1"}, {"GET", "/clock"},
+		{"POST", "/report?plan=p1&stored=99"}, {"GET", "/segments/1?plan=p1"}, {"POST", "/done?plan=p1"}, {"GET", "/healthz/../clock"}, {"POST", "//plan"},
 	}
 	for who, forged := range map[string]string{
 		"nobody": "", "another run": NewToken(), "a reader of the pod": TokenSum(token), "one with a part of it": token[:20], "one with more": token + "x",
@@ -64,8 +64,8 @@ func TestAWorkerTakesOrdersFromItsRunAlone(t *testing.T) {
 	if got := do("", "GET", "/healthz"); got != http.StatusOK {
 		t.Errorf("the kubelet was answered with %d", got)
 	}
-	if got := do(token, "POST", "/try"); got != http.StatusOK || asked.Load() != 1 {
-		t.Errorf("the run was answered with %d, and %d requests were sent", got, asked.Load())
+	if got := do(token, "PUT", "/plan"); got != http.StatusOK {
+		t.Errorf("the run was answered with %d", got)
 	}
 }
 
@@ -93,9 +93,6 @@ func TestASessionCarriesTheToken(t *testing.T) {
 		t.Errorf("with another token: %v", err)
 	}
 	worker.Token = token
-	if _, err := Reach(t.Context(), http.DefaultClient, []Worker{worker}, plan); err != nil {
-		t.Error(err)
-	}
 	s, err := Start(t.Context(), http.DefaultClient, []Worker{worker}, plan, sink)
 	if err == nil {
 		err = s.Stop(t.Context())

@@ -128,7 +128,6 @@ func TestWorkerRefuses(t *testing.T) {
 		begin(t, w, planFor("one", 10*time.Second), 0)
 		refuse(t, api, http.StatusBadRequest, "PUT", "/plan", "no plan")
 		refuse(t, api, http.StatusBadRequest, "PUT", "/plan", load.Plan{ID: "two"})
-		refuse(t, api, http.StatusBadRequest, "POST", "/try", load.Plan{ID: "two"})
 		refuse(t, api, http.StatusConflict, "PUT", "/plan", planFor("one", time.Second))
 		refuse(t, api, http.StatusConflict, "PUT", "/plan", planFor("two", time.Second))
 		refuse(t, api, http.StatusNotFound, "GET", "/status?plan=two", nil)

@@ -1,5 +1,4 @@
-// Package workers knows the load workers as pods of a cluster: when all are ready, how to reach each of them, whether one has ended, and
-// what keeps their requests from the pods that they are sent to.
+// Package workers knows the load workers as pods of a cluster: when all are ready, how to reach each of them, and whether one has ended.
 //
 // It only reads from the cluster. Package workloads makes the workers' Job, and package collect gives them their work.
 package workers

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	batchv1 "k8s.io/api/batch/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/fake"
 
 	"github.com/holdfast-ha/holdfast/workloads"
@@ -19,7 +20,7 @@ func TestRemove(t *testing.T) {
 		"theirs": {map[string]string{workloads.LabelPartOf: "shop"}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			client := fake.NewClientset(&batchv1.Job{ObjectMeta: meta("holdfast", workloads.LoadName, test.labels)})
+			client := fake.NewClientset(&batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "holdfast", Name: workloads.LoadName, Labels: test.labels}})
 			if left, err := Left(t.Context(), client, "holdfast"); left != test.ours || err != nil {
 				t.Errorf("left %t, %v", left, err)
 			}

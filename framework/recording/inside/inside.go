@@ -24,7 +24,6 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters/existing"
 	"github.com/holdfast-ha/holdfast/framework/hold"
 	"github.com/holdfast-ha/holdfast/framework/interrupt"
-	"github.com/holdfast-ha/holdfast/framework/load"
 	"github.com/holdfast-ha/holdfast/framework/load/collect"
 	"github.com/holdfast-ha/holdfast/framework/load/workers"
 	"github.com/holdfast-ha/holdfast/framework/poll"
@@ -72,13 +71,13 @@ func Needs() (all []existing.Permission) {
 // Workers makes load workers for recordings. The configuration is that of a user who may write; see Needs.
 func Workers(config *rest.Config, o Options) recording.Inside {
 	o.Workers = cmp.Or(o.Workers, 1)
-	return func(ctx context.Context, s *recording.Session, plan load.Plan) ([]collect.Worker, *http.Client, func(context.Context) error, error) {
+	return func(ctx context.Context) ([]collect.Worker, *http.Client, func(context.Context) error, error) {
 		client, err := kubernetes.NewForConfig(config)
 		if err != nil {
 			return nil, nil, nil, err
 		}
-		m := &maker{options: o, client: client, config: config, session: s}
-		return m.make(ctx, plan)
+		m := &maker{options: o, client: client, config: config}
+		return m.make(ctx)
 	}
 }
 
@@ -87,13 +86,12 @@ type maker struct {
 	options   Options
 	client    kubernetes.Interface
 	config    *rest.Config
-	session   *recording.Session
 	namespace *corev1.Namespace
 }
 
-func (m *maker) make(ctx context.Context, plan load.Plan) ([]collect.Worker, *http.Client, func(context.Context) error, error) {
+func (m *maker) make(ctx context.Context) ([]collect.Worker, *http.Client, func(context.Context) error, error) {
 	if m.options.Home != "" {
-		return m.atHome(ctx, plan)
+		return m.atHome(ctx)
 	}
 	missing, err := existing.Missing(ctx, m.client, Needs()...)
 	switch {
@@ -116,14 +114,14 @@ func (m *maker) make(ctx context.Context, plan load.Plan) ([]collect.Worker, *ht
 		}
 		return err
 	}
-	all, client, err := m.work(ctx, plan)
+	all, client, err := m.work(ctx)
 	return all, client, remove, err
 }
 
 // atHome makes the workers in the namespace that is there.
-func (m *maker) atHome(ctx context.Context, plan load.Plan) ([]collect.Worker, *http.Client, func(context.Context) error, error) {
+func (m *maker) atHome(ctx context.Context) ([]collect.Worker, *http.Client, func(context.Context) error, error) {
 	m.namespace = &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: m.options.Home}}
-	all, client, err := m.work(ctx, plan)
+	all, client, err := m.work(ctx)
 	return all, client, func(ctx context.Context) error { return workers.Remove(ctx, m.client, m.options.Home) }, err
 }
 
@@ -139,8 +137,8 @@ func (m *maker) makeNamespace(ctx context.Context) (err error) {
 	return nil
 }
 
-// work creates the Job, and waits until its workers are ready and reach what they send requests to.
-func (m *maker) work(ctx context.Context, plan load.Plan) ([]collect.Worker, *http.Client, error) {
+// work creates the Job, and waits until its workers are ready.
+func (m *maker) work(ctx context.Context) ([]collect.Worker, *http.Client, error) {
 	token := collect.NewToken()
 	w := workloads.Load{
 		Workers: m.options.Workers, Anywhere: true, NotOn: m.options.Avoid, Deadline: m.options.For + slack, TokenSum: collect.TokenSum(token),
@@ -167,8 +165,7 @@ func (m *maker) work(ctx context.Context, plan load.Plan) ([]collect.Worker, *ht
 	if err != nil {
 		return nil, nil, err
 	}
-	broke, err := collect.Reach(ctx, client, all, plan)
-	return all, client, pods.Explain(ctx, broke, err, m.session.Namespaces()...)
+	return all, client, err
 }
 
 // remove deletes the namespace that was made, and no other of its name. It waits until the namespace is gone.
