@@ -77,8 +77,7 @@ scale-requests: build ## Measure what judging and reporting COUNTS="100000 10000
 scale-constraints: build ## Measure what constraints cost the scheduler to bind BIND=90 pods on NODES=100 simulated nodes (at least one for each pod), with ROUNDS=5 (real)
 	set -euo pipefail; \
 	bin/holdfast up constraints --zones a --workers-per-zone 2 --simulated-nodes $(or $(NODES),100); trap 'bin/holdfast down constraints' EXIT; \
-	go run ./framework/internal/scale constraints --rounds $(or $(ROUNDS),5) --pods $(or $(BIND),90) --findings suites/findings.json constraints; \
-	bin/holdfast report --catalogue suites/README.md
+	go run ./framework/internal/scale constraints --rounds $(or $(ROUNDS),5) --pods $(or $(BIND),90) constraints
 
 .PHONY: adversary
 adversary: ## Attack records of scenarios, recordings and sessions, whole runs and nights: evidence removed and damage planted at random, each 1,000 times or more; SEED=1 (some minutes)

@@ -13,7 +13,6 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/prose"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/reports"
-	"github.com/holdfast-ha/holdfast/reports/catalogue"
 	"github.com/holdfast-ha/holdfast/reports/formats"
 	"github.com/holdfast-ha/holdfast/reports/index"
 	"github.com/holdfast-ha/holdfast/reports/nights"
@@ -27,10 +26,10 @@ func reportCommand() *cobra.Command {
 		Short: "Write the reports of a stored run again: HTML, Markdown, JSON, JUnit",
 		Long: `report writes report.html, report.md, report.json and junit.xml into a run's folder, from what the run recorded.
 
-With --catalogue FILE it writes no report. It adds what the runs found about each claim to findings.json in the folder of FILE, and
-writes FILE from findings.json: a page that lists every claim with its finding. If several runs judged a claim, the last one counts.
-Findings about claims that these runs did not judge stay, and findings about claims that no suite makes any more are removed.
-suites/README.md is such a page.
+With --catalogue FILE it writes no report. It adds what the runs found about each scenario to findings.json in the folder of FILE, and
+writes FILE from findings.json: a page with a row for each scenario. If several runs judged a scenario, the last one counts. Findings about
+scenarios that these runs did not judge stay, and findings about claims that no suite makes any more are removed. suites/README.md is such
+a page.
 
 With --index it takes a folder with many runs and certificates, such as artifacts, and writes index.html into it: a row for each scenario
 and a column for each night, with links to the reports, charts of recovery, p99, failed requests, blindness and missing evidence, and what
@@ -55,7 +54,7 @@ The exit code is that of the reported run, as for 'holdfast run'. With --catalog
 			if page == "" {
 				return reportAgain(cmd.OutOrStdout(), args[0])
 			}
-			if err := catalogue.Update(page, claims(), args...); err != nil {
+			if err := formats.UpdateCatalogue(page, claims(), args...); err != nil {
 				return err
 			}
 			_, err := fmt.Fprintf(cmd.OutOrStdout(), "report: %s\n", page)
@@ -104,10 +103,11 @@ func reportAgain(out io.Writer, dir string) error {
 	return exit.Besides(exit.Run(r.Worth(), r.Interrupted, r.Counts.Interrupted, r.Counts.NotBegun), r.Damaged, err, said)
 }
 
-// claims are those of every suite.
-func claims() (list []catalogue.Claim) {
+// claims are what the scenarios claim, by their names.
+func claims() map[string]string {
+	all := make(map[string]string)
 	for _, s := range scenario.All {
-		list = append(list, catalogue.Claim{Scenario: s.Name, Claim: s.Claim})
+		all[s.Name] = s.Claim
 	}
-	return list
+	return all
 }
