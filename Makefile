@@ -61,7 +61,7 @@ test-patrol: prometheus ## Have a real Prometheus and Alertmanager tell each sta
 
 .PHONY: fuzz-scheduler
 fuzz-scheduler: ## Compare our placement rules with kube-scheduler's own on N=100000 random clusters; SEED=1 (compiles for minutes)
-	cd framework/invariant/schedulercheck && go vet . && \
+	cd framework/judge/invariant/schedulercheck && go vet . && \
 	go test -count 1 -timeout 2h -v . -args -clusters $(or $(N),100000) -seed $(or $(SEED),1)
 
 .PHONY: scale
@@ -81,7 +81,7 @@ scale-constraints: build ## Measure what constraints cost the scheduler to bind 
 
 .PHONY: adversary
 adversary: ## Attack records of scenarios, recordings and sessions, whole runs and nights: evidence removed and damage planted at random, each 1,000 times or more; SEED=1 (some minutes)
-	go test -count 1 -timeout 2h ./framework/invariant ./framework/cli ./reports/trend \
+	go test -count 1 -timeout 2h ./framework/judge/invariant ./framework/cli ./reports/trend \
 	  -run '^(TestAttacks.*|TestWithoutItsEvidenceNothingIsHeld|TestDamageIsNeverHeld)$$' -v -adversary -adversary-seed $(or $(SEED),1)
 
 .PHONY: e2e
@@ -130,7 +130,7 @@ test-heal: build ## Kill a harness in the middle of each fault, and heal its clu
 
 .PHONY: test-disturb
 test-disturb: build ## Disturb a cluster that holdfast did not make as a limited user, kill the harness, and heal from elsewhere (real; half an hour; KILLS=25: an hour more)
-	go test -tags e2e -count 1 -timeout 3h -run '^TestE2E(Disturb|Kills)$$' -v ./framework/disturb/session -args -kills $(or $(KILLS),1)
+	go test -tags e2e -count 1 -timeout 3h -run '^TestE2E(Disturb|Kills)$$' -v ./framework/run/session -args -kills $(or $(KILLS),1)
 
 .PHONY: test-upgrade
 test-upgrade: build ## Certify upgrades, by kubeadm, of clusters that holdfast did not make: one with drains, one without (real; half an hour, and the first time another node image)
@@ -138,7 +138,7 @@ test-upgrade: build ## Certify upgrades, by kubeadm, of clusters that holdfast d
 
 .PHONY: test-record
 test-record: build ## Record rollouts and drains of clusters that holdfast did not make, as a user who may only read (real; a quarter of an hour)
-	go test -tags e2e -count 1 -timeout 1h -run '^TestE2ECare(ful|less)$$' -v ./framework/recording
+	go test -tags e2e -count 1 -timeout 1h -run '^TestE2ECare(ful|less)$$' -v ./framework/run/recording
 
 .PHONY: test-interrupts
 test-interrupts: build ## Interrupt runs and tests at MOMENTS=50 random moments, on real clusters, and look for what is left (about two hours)
@@ -152,6 +152,7 @@ lint: export GOFLAGS := $(GOFLAGS) -trimpath
 lint: $(GOLANGCI_LINT) $(ACTIONLINT) ## Run the linters; go vet's analyzers are among them
 	$(GOLANGCI_LINT) run --config .github/golangci.yml --build-tags e2e ./... # with the tests that need a cluster; no file is left out by the tag
 	$(ACTIONLINT) -shellcheck= -pyflakes=
+	go run ./framework/internal/house # the size of each room, the directions of imports, and habits of comments, with their limits
 
 .PHONY: cross
 cross: ## Compile everything, with its tests, for macOS and for arm64 (the first time eleven minutes on two cores)
@@ -177,11 +178,11 @@ release: $(GORELEASER) $(CYCLONEDX) ## Make a draft of the release of the tag th
 
 .PHONY: bench
 bench: build chromium ## Run the benchmarks, side by side with what they are measured against (about half an hour)
-	go test -run '^$$' -bench . -benchmem ./framework/history ./framework/invariant
+	go test -run '^$$' -bench . -benchmem ./framework/history ./framework/judge/invariant
 	go test -run '^$$' -bench . -benchtime 1x ./framework/export
 	go test -run '^$$' -bench . -benchtime 1x -timeout 40m ./framework/load/collect ./framework/selftest
 	go test -run '^$$' -bench Patrol -benchtime 1x -timeout 30m ./framework/patrol
-	go test -count 1 -run '^TestADay$$' -v ./framework/recording -args -hours 24
+	go test -count 1 -run '^TestADay$$' -v ./framework/run/recording -args -hours 24
 	go test -count 1 -run '^(TestFalseAlarms|TestPower|TestFoundAsOftenAsComputed)$$' -v ./reports/trend -args -simulations 100
 	go test -count 1 -run '^TestTheReportOfManyRequests$$' -timeout 30m -v ./reports/page -args -requests 10000000
 	go test -tags e2e -run '^$$' -bench Pace -benchtime 3x -timeout 1h ./framework/cli

@@ -4,13 +4,13 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/holdfast-ha/holdfast/framework/analysis/attribution"
-	"github.com/holdfast-ha/holdfast/framework/analysis/disturbances"
+	"github.com/holdfast-ha/holdfast/framework/base/prose"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/history/stages"
 	"github.com/holdfast-ha/holdfast/framework/judge"
-	"github.com/holdfast-ha/holdfast/framework/prose"
-	"github.com/holdfast-ha/holdfast/framework/verdict"
+	"github.com/holdfast-ha/holdfast/framework/judge/analysis/attribution"
+	"github.com/holdfast-ha/holdfast/framework/judge/analysis/disturbances"
+	"github.com/holdfast-ha/holdfast/framework/judge/verdict"
 	"github.com/holdfast-ha/holdfast/reports/words"
 )
 

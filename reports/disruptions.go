@@ -1,9 +1,9 @@
 package reports
 
 import (
-	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	objects "github.com/holdfast-ha/holdfast/framework/history/timeline"
+	"github.com/holdfast-ha/holdfast/framework/judge/analysis/evidence"
 )
 
 // countAffected counts the pods and nodes that the watches saw lost during each fault. A fault that was never reverted lasts to the end.

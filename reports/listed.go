@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
-	"github.com/holdfast-ha/holdfast/framework/verdict"
+	"github.com/holdfast-ha/holdfast/framework/judge/verdict"
 )
 
 // ResultOf is the result of a scenario in run.json, and the reason. An outcome that this version does not know is Unknown. Empty: the

@@ -3,7 +3,7 @@ package reports
 import (
 	"fmt"
 
-	"github.com/holdfast-ha/holdfast/framework/stats"
+	"github.com/holdfast-ha/holdfast/framework/base/stats"
 	"github.com/holdfast-ha/holdfast/reports/words"
 )
 

@@ -1,6 +1,6 @@
 package reports
 
-import "github.com/holdfast-ha/holdfast/framework/verdict"
+import "github.com/holdfast-ha/holdfast/framework/judge/verdict"
 
 // Predicted are the failed requests that a promise allows, such as those to a node until the cluster must have noticed that it is lost.
 // They are 0 unless that promise held. No failure of a scenario that did not hold, or of a mutant, is predicted.

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/verdict"
+	"github.com/holdfast-ha/holdfast/framework/judge/verdict"
 )
 
 // Failures are as predicted only if a promise that allows them held, in a scenario that held.

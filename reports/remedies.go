@@ -2,7 +2,7 @@ package reports
 
 import (
 	"github.com/holdfast-ha/holdfast/framework/judge"
-	"github.com/holdfast-ha/holdfast/framework/verdict"
+	"github.com/holdfast-ha/holdfast/framework/judge/verdict"
 )
 
 // proveRemedies says of the remedies of scenarios that were run again with their fixes what came of it.

@@ -7,10 +7,10 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/holdfast-ha/holdfast/framework/analysis/attribution"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
-	"github.com/holdfast-ha/holdfast/framework/verdict"
+	"github.com/holdfast-ha/holdfast/framework/judge/analysis/attribution"
+	"github.com/holdfast-ha/holdfast/framework/judge/verdict"
 )
 
 // SchemaVersion names the shape of report.json. A version may gain fields. Removing a field, or changing one or its meaning, makes

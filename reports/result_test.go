@@ -3,7 +3,7 @@ package reports
 import (
 	"testing"
 
-	"github.com/holdfast-ha/holdfast/framework/verdict"
+	"github.com/holdfast-ha/holdfast/framework/judge/verdict"
 )
 
 func TestSumUp(t *testing.T) {

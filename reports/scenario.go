@@ -6,11 +6,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/holdfast-ha/holdfast/framework/analysis/attribution"
+	"github.com/holdfast-ha/holdfast/framework/base/stats"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/history/stages"
 	"github.com/holdfast-ha/holdfast/framework/judge"
-	"github.com/holdfast-ha/holdfast/framework/stats"
+	"github.com/holdfast-ha/holdfast/framework/judge/analysis/attribution"
 	"github.com/holdfast-ha/holdfast/reports/words"
 )
 

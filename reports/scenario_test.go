@@ -13,7 +13,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/history/historytest"
 	objects "github.com/holdfast-ha/holdfast/framework/history/timeline"
-	"github.com/holdfast-ha/holdfast/framework/verdict"
+	"github.com/holdfast-ha/holdfast/framework/judge/verdict"
 )
 
 const (

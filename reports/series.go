@@ -6,8 +6,8 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
-	"github.com/holdfast-ha/holdfast/framework/analysis/attribution"
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/judge/analysis/attribution"
 )
 
 // maxBuckets bounds the buckets of a lane, and so the memory and the size of a report for a run of any length.

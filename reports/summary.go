@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/holdfast-ha/holdfast/framework/base/prose"
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
-	"github.com/holdfast-ha/holdfast/framework/prose"
 	"github.com/holdfast-ha/holdfast/reports/words"
 )
 

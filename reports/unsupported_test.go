@@ -9,7 +9,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/history/historytest"
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
-	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge/invariant"
 )
 
 // TestWhatIsNotSupportedIsNamedAndCountsForNothing: neither success nor failure, in no format; but a run of nothing else has

@@ -11,8 +11,8 @@ import (
 
 	"github.com/onsi/ginkgo/v2"
 
-	"github.com/holdfast-ha/holdfast/framework/launch"
 	"github.com/holdfast-ha/holdfast/framework/run"
+	"github.com/holdfast-ha/holdfast/framework/run/launch"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 )
 

@@ -10,7 +10,7 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/framework/fault"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
-	"github.com/holdfast-ha/holdfast/framework/selection"
+	"github.com/holdfast-ha/holdfast/framework/scenario/selection"
 )
 
 // Every scenario of a profile is also in the suites, so it can be run alone, from the same literal.

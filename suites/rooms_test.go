@@ -18,12 +18,12 @@ const (
 // sisters are rooms whose files do not know each other: one file for each scenario, fault, promise or rule. They may have as many
 // files as there are sisters; what the sisters share is in a room below.
 var sisters = map[string]bool{
-	"framework/audit":     true,
-	"framework/fault":     true,
-	"framework/invariant": true,
-	"suites/chaos":        true,
-	"suites/conformance":  true,
-	"suites/mutants":      true,
+	"framework/audit":           true,
+	"framework/fault":           true,
+	"framework/judge/invariant": true,
+	"suites/chaos":              true,
+	"suites/conformance":        true,
+	"suites/mutants":            true,
 }
 
 // room is the size of a package.

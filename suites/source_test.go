@@ -13,14 +13,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/holdfast-ha/holdfast/framework/analysis/attribution"
-	"github.com/holdfast-ha/holdfast/framework/appfile"
-	"github.com/holdfast-ha/holdfast/framework/apptest"
-	"github.com/holdfast-ha/holdfast/framework/audit/manifests"
+	"github.com/holdfast-ha/holdfast/framework/app/appfile"
+	"github.com/holdfast-ha/holdfast/framework/app/apptest"
 	"github.com/holdfast-ha/holdfast/framework/fault"
-	"github.com/holdfast-ha/holdfast/framework/invariant"
 	"github.com/holdfast-ha/holdfast/framework/judge"
+	"github.com/holdfast-ha/holdfast/framework/judge/analysis/attribution"
+	"github.com/holdfast-ha/holdfast/framework/judge/invariant"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/framework/scenario/manifests"
 	"github.com/holdfast-ha/holdfast/workloads/app"
 
 	_ "github.com/holdfast-ha/holdfast/suites/chaos"
@@ -121,7 +121,7 @@ func scenariosOf(t *testing.T, folder string) []scenario.Spec {
 func faults(t *testing.T) []string {
 	t.Helper()
 	var found []string
-	for _, dir := range []string{"../framework/fault", "../framework/audit/manifests"} {
+	for _, dir := range []string{"../framework/fault", "../framework/scenario/manifests"} {
 		planned := implementers(t, dir, "Plan")
 		if len(planned) == 0 {
 			t.Fatalf("no fault in the source of %s", dir)
@@ -156,7 +156,7 @@ func TestEveryInvariantIsPromisedAndHasAMutant(t *testing.T) {
 			promised[invariant.Kind(p)] = true
 		}
 	}
-	if diff := cmp.Diff(implementers(t, "../framework/invariant", "Needs"), invariant.Kinds()); diff != "" {
+	if diff := cmp.Diff(implementers(t, "../framework/judge/invariant", "Needs"), invariant.Kinds()); diff != "" {
 		t.Errorf("not all invariants are in the table of kinds (-source +table):\n%s", diff)
 	}
 	for _, name := range invariant.Kinds() {

@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/holdfast-ha/holdfast/clusters/process"
+	"github.com/holdfast-ha/holdfast/framework/base/process"
 )
 
 // balancer keeps HAProxy configured according to Envoy's files.

@@ -19,7 +19,7 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/clusters/kind/bootstrap"
 	"github.com/holdfast-ha/holdfast/clusters/kind/inventory"
-	"github.com/holdfast-ha/holdfast/framework/poll"
+	"github.com/holdfast-ha/holdfast/framework/base/poll"
 )
 
 // creating serializes kind's Create, which reads the network's name from the environment of this process.

@@ -18,7 +18,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/clusters/engine/enginetest"
 	"github.com/holdfast-ha/holdfast/clusters/kind/inventory"
-	"github.com/holdfast-ha/holdfast/framework/poll"
+	"github.com/holdfast-ha/holdfast/framework/base/poll"
 )
 
 // A failed claim leaves nothing behind, but never removes another cluster's network.

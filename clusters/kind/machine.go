@@ -8,7 +8,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/clusters/engine"
 	"github.com/holdfast-ha/holdfast/clusters/kind/inventory"
-	"github.com/holdfast-ha/holdfast/clusters/output"
+	"github.com/holdfast-ha/holdfast/framework/base/output"
 )
 
 // runner is the part of engine.Engine that this package uses.

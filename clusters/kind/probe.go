@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/holdfast-ha/holdfast/clusters/output"
+	"github.com/holdfast-ha/holdfast/framework/base/output"
 )
 
 //go:embed probe.sh

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/holdfast-ha/holdfast/framework/poll"
+	"github.com/holdfast-ha/holdfast/framework/base/poll"
 )
 
 // settle waits until look returns nothing missing. what names the awaited condition. A look that was cut off by the limit does

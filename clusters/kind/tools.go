@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/holdfast-ha/holdfast/clusters/output"
+	"github.com/holdfast-ha/holdfast/framework/base/output"
 )
 
 // tools are the programs that holdfast runs on nodes, each with what it is for. The node images of kind have them, and so has the image

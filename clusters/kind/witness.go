@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
-	"github.com/holdfast-ha/holdfast/framework/poll"
+	"github.com/holdfast-ha/holdfast/framework/base/poll"
 )
 
 // The witness is a DaemonSet of idle pods. A probe enters their network namespace to check on every node what a pod can reach,

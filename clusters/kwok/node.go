@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/holdfast-ha/holdfast/clusters"
-	"github.com/holdfast-ha/holdfast/framework/poll"
+	"github.com/holdfast-ha/holdfast/framework/base/poll"
 )
 
 // Limits of the loss and the return of a node, beyond the time in which its lease has to be renewed: for its loss that is silentAfter, and for its

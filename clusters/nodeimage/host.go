@@ -15,9 +15,9 @@ import (
 	"time"
 
 	"github.com/holdfast-ha/holdfast/clusters/nodeimage/registry"
-	"github.com/holdfast-ha/holdfast/clusters/output"
-	"github.com/holdfast-ha/holdfast/clusters/process"
-	"github.com/holdfast-ha/holdfast/framework/self"
+	"github.com/holdfast-ha/holdfast/framework/base/output"
+	"github.com/holdfast-ha/holdfast/framework/base/process"
+	"github.com/holdfast-ha/holdfast/framework/base/self"
 )
 
 // call is a program to run, other than the engine.

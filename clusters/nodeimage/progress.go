@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/term"
 
-	"github.com/holdfast-ha/holdfast/clusters/output"
+	"github.com/holdfast-ha/holdfast/framework/base/output"
 )
 
 // State is the state of a step.

@@ -16,7 +16,7 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters/engine"
 	"github.com/holdfast-ha/holdfast/clusters/nodeimage/cache"
 	"github.com/holdfast-ha/holdfast/clusters/nodeimage/registry"
-	"github.com/holdfast-ha/holdfast/clusters/output"
+	"github.com/holdfast-ha/holdfast/framework/base/output"
 )
 
 // Release is the Kubernetes of one node image, extracted from the image: what kubeadm needs to upgrade the nodes of another

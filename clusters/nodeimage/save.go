@@ -10,7 +10,7 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters/engine"
 	"github.com/holdfast-ha/holdfast/clusters/nodeimage/archive"
 	"github.com/holdfast-ha/holdfast/clusters/nodeimage/registry"
-	"github.com/holdfast-ha/holdfast/clusters/output"
+	"github.com/holdfast-ha/holdfast/framework/base/output"
 )
 
 // File is a file with the image of a node or of the load balancer.

@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/holdfast-ha/holdfast/framework/prose"
+	"github.com/holdfast-ha/holdfast/framework/base/prose"
 )
 
 var oneZone = Rule{

@@ -8,7 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/holdfast-ha/holdfast/framework/prose"
+	"github.com/holdfast-ha/holdfast/framework/base/prose"
 )
 
 // PendingLimit is how long a pod may be unschedulable before it is a finding: it takes minutes to restart or add a node.

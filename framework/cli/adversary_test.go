@@ -15,7 +15,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history/historytest"
 	"github.com/holdfast-ha/holdfast/framework/history/historytest/adversary"
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
-	"github.com/holdfast-ha/holdfast/framework/verdict"
+	"github.com/holdfast-ha/holdfast/framework/judge/verdict"
 )
 
 // attackedRun is a whole run that is to be attacked: three scenarios that held, and a mutant that was caught.

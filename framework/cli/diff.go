@@ -5,9 +5,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/holdfast-ha/holdfast/framework/certify"
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
 	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
+	"github.com/holdfast-ha/holdfast/framework/run/certify"
 	"github.com/holdfast-ha/holdfast/reports/certificate"
 )
 

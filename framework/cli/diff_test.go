@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/holdfast-ha/holdfast/framework/certify"
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
+	"github.com/holdfast-ha/holdfast/framework/run/certify"
 	"github.com/holdfast-ha/holdfast/reports"
 	"github.com/holdfast-ha/holdfast/reports/certificate"
 )

@@ -12,10 +12,10 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters/doctor"
 	"github.com/holdfast-ha/holdfast/clusters/engine"
 	"github.com/holdfast-ha/holdfast/clusters/kind/inventory"
+	"github.com/holdfast-ha/holdfast/framework/base/self"
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
 	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
-	"github.com/holdfast-ha/holdfast/framework/maintenance"
-	"github.com/holdfast-ha/holdfast/framework/self"
+	"github.com/holdfast-ha/holdfast/framework/run/maintenance"
 )
 
 func doctorCommand() *cobra.Command {

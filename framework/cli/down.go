@@ -10,10 +10,10 @@ import (
 
 	"github.com/holdfast-ha/holdfast/clusters/engine"
 	"github.com/holdfast-ha/holdfast/clusters/kind/inventory"
+	"github.com/holdfast-ha/holdfast/framework/base/prose"
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
 	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
-	"github.com/holdfast-ha/holdfast/framework/maintenance"
-	"github.com/holdfast-ha/holdfast/framework/prose"
+	"github.com/holdfast-ha/holdfast/framework/run/maintenance"
 	"github.com/holdfast-ha/holdfast/reports/words"
 )
 

@@ -11,9 +11,9 @@ import (
 
 	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
-	"github.com/holdfast-ha/holdfast/framework/internal/leasetest"
+	"github.com/holdfast-ha/holdfast/framework/fault/leasetest"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
-	"github.com/holdfast-ha/holdfast/framework/selection"
+	"github.com/holdfast-ha/holdfast/framework/scenario/selection"
 )
 
 // The suggested command creates a cluster that fits.

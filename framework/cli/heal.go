@@ -13,7 +13,7 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters/kind"
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
 	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
-	"github.com/holdfast-ha/holdfast/framework/maintenance"
+	"github.com/holdfast-ha/holdfast/framework/run/maintenance"
 	"github.com/holdfast-ha/holdfast/suites/mutants/upgrade"
 )
 

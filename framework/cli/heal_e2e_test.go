@@ -15,9 +15,9 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters/engine"
 	"github.com/holdfast-ha/holdfast/clusters/kind"
 	"github.com/holdfast-ha/holdfast/clusters/kind/inventory"
+	"github.com/holdfast-ha/holdfast/framework/base/poll"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/history/stages"
-	"github.com/holdfast-ha/holdfast/framework/poll"
 )
 
 // killed are scenarios with different faults, by the flags of `holdfast up` for their cluster, and what `holdfast heal` must print after

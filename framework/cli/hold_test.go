@@ -9,8 +9,8 @@ import (
 
 	"github.com/holdfast-ha/holdfast/clusters/kind/inventory"
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
-	"github.com/holdfast-ha/holdfast/framework/internal/leasetest"
-	"github.com/holdfast-ha/holdfast/framework/maintenance"
+	"github.com/holdfast-ha/holdfast/framework/fault/leasetest"
+	"github.com/holdfast-ha/holdfast/framework/run/maintenance"
 )
 
 // A cluster with a fault in force is refused at once, with the exit code of a harness failure. Once, this took a minute and ended as

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/holdfast-ha/holdfast/framework/appfile"
+	"github.com/holdfast-ha/holdfast/framework/app/appfile"
 )
 
 // kubeconfigOf writes one with a context `staging` for an API server.

@@ -8,7 +8,7 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters/engine"
 	"github.com/holdfast-ha/holdfast/clusters/existing"
 	"github.com/holdfast-ha/holdfast/clusters/nodenet"
-	"github.com/holdfast-ha/holdfast/clusters/output"
+	"github.com/holdfast-ha/holdfast/framework/base/output"
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
 	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
 )

@@ -18,9 +18,9 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters/engine"
 	"github.com/holdfast-ha/holdfast/clusters/kind"
 	"github.com/holdfast-ha/holdfast/clusters/kind/inventory"
-	"github.com/holdfast-ha/holdfast/framework/hold"
-	"github.com/holdfast-ha/holdfast/framework/maintenance"
-	"github.com/holdfast-ha/holdfast/framework/poll"
+	"github.com/holdfast-ha/holdfast/framework/base/poll"
+	"github.com/holdfast-ha/holdfast/framework/fault/hold"
+	"github.com/holdfast-ha/holdfast/framework/run/maintenance"
 )
 
 // sharedCluster is the cluster that half of the commands use. interruptedIn is the scenario of the runs: it keeps an undo script on every

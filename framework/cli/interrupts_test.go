@@ -13,9 +13,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/holdfast-ha/holdfast/framework/base/poll"
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
-	"github.com/holdfast-ha/holdfast/framework/internal/leasetest"
-	"github.com/holdfast-ha/holdfast/framework/poll"
+	"github.com/holdfast-ha/holdfast/framework/fault/leasetest"
 )
 
 // The number of moments that the stress tests try, and their seed.

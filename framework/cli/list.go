@@ -7,7 +7,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
-	"github.com/holdfast-ha/holdfast/framework/selection"
+	"github.com/holdfast-ha/holdfast/framework/scenario/selection"
 )
 
 // printList prints scenarios with their claims and, if nothing was named, incidents with their symptoms, and labels.

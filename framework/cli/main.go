@@ -8,9 +8,9 @@ import (
 	"os"
 	"syscall"
 
-	"github.com/holdfast-ha/holdfast/clusters/output"
+	"github.com/holdfast-ha/holdfast/framework/base/interrupt"
+	"github.com/holdfast-ha/holdfast/framework/base/output"
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
-	"github.com/holdfast-ha/holdfast/framework/interrupt"
 )
 
 // Main runs the command line of this process and returns its exit code. A signal cancels the command's context. A second signal ends

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
-	"github.com/holdfast-ha/holdfast/framework/launch"
+	"github.com/holdfast-ha/holdfast/framework/run/launch"
 )
 
 // resumed are the flags of the command that began the run named by --resume. They differ from f only in what that command

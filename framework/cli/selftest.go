@@ -14,14 +14,14 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/cli/creating"
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
 	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
-	"github.com/holdfast-ha/holdfast/framework/launch"
-	"github.com/holdfast-ha/holdfast/framework/maintenance"
+	"github.com/holdfast-ha/holdfast/framework/judge/verdict"
 	"github.com/holdfast-ha/holdfast/framework/provider"
+	"github.com/holdfast-ha/holdfast/framework/run/launch"
+	"github.com/holdfast-ha/holdfast/framework/run/maintenance"
 	"github.com/holdfast-ha/holdfast/framework/run/progress"
 	"github.com/holdfast-ha/holdfast/framework/run/summary"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/framework/selftest"
-	"github.com/holdfast-ha/holdfast/framework/verdict"
 	"github.com/holdfast-ha/holdfast/reports"
 )
 

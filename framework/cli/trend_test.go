@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
-	"github.com/holdfast-ha/holdfast/framework/verdict"
+	"github.com/holdfast-ha/holdfast/framework/judge/verdict"
 	"github.com/holdfast-ha/holdfast/reports/index"
 	"github.com/holdfast-ha/holdfast/reports/nights/nightstest"
 	"github.com/holdfast-ha/holdfast/reports/trend"

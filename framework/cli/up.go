@@ -10,14 +10,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/framework/base/interrupt"
 	"github.com/holdfast-ha/holdfast/framework/cli/creating"
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
 	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
-	"github.com/holdfast-ha/holdfast/framework/interrupt"
-	"github.com/holdfast-ha/holdfast/framework/launch"
 	"github.com/holdfast-ha/holdfast/framework/provider"
+	"github.com/holdfast-ha/holdfast/framework/run/launch"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
-	"github.com/holdfast-ha/holdfast/framework/selection"
+	"github.com/holdfast-ha/holdfast/framework/scenario/selection"
 )
 
 // defaultNodes is the size of the cluster that most scenarios run on: a control plane, the node that carries the load,

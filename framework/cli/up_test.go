@@ -7,7 +7,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/clusters/clustertest"
-	"github.com/holdfast-ha/holdfast/framework/internal/errtest"
+	"github.com/holdfast-ha/holdfast/framework/base/errtest"
 	"github.com/holdfast-ha/holdfast/framework/provider"
 )
 

@@ -11,11 +11,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
-	"github.com/holdfast-ha/holdfast/framework/journal/healer"
+	"github.com/holdfast-ha/holdfast/framework/deploy/mirror"
+	"github.com/holdfast-ha/holdfast/framework/fault/journal/healer"
 	"github.com/holdfast-ha/holdfast/framework/load"
 	"github.com/holdfast-ha/holdfast/framework/load/collect"
 	"github.com/holdfast-ha/holdfast/framework/load/conntrack"
-	"github.com/holdfast-ha/holdfast/framework/mirror"
 	"github.com/holdfast-ha/holdfast/workloads"
 	"github.com/holdfast-ha/holdfast/workloads/backend"
 	"github.com/holdfast-ha/holdfast/workloads/gateway"

@@ -27,8 +27,8 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/holdfast-ha/holdfast/clusters/clustertest"
+	"github.com/holdfast-ha/holdfast/framework/base/errtest"
 	"github.com/holdfast-ha/holdfast/framework/deploy"
-	"github.com/holdfast-ha/holdfast/framework/internal/errtest"
 	"github.com/holdfast-ha/holdfast/workloads/app"
 )
 

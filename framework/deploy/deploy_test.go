@@ -22,8 +22,8 @@ import (
 	ktesting "k8s.io/client-go/testing"
 	"sigs.k8s.io/yaml"
 
+	"github.com/holdfast-ha/holdfast/framework/base/errtest"
 	"github.com/holdfast-ha/holdfast/framework/deploy"
-	"github.com/holdfast-ha/holdfast/framework/internal/errtest"
 	"github.com/holdfast-ha/holdfast/workloads"
 	"github.com/holdfast-ha/holdfast/workloads/app"
 )

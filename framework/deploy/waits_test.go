@@ -18,9 +18,9 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/yaml"
 
+	"github.com/holdfast-ha/holdfast/framework/base/errtest"
+	"github.com/holdfast-ha/holdfast/framework/base/poll"
 	"github.com/holdfast-ha/holdfast/framework/deploy"
-	"github.com/holdfast-ha/holdfast/framework/internal/errtest"
-	"github.com/holdfast-ha/holdfast/framework/poll"
 	"github.com/holdfast-ha/holdfast/workloads"
 	"github.com/holdfast-ha/holdfast/workloads/app"
 )

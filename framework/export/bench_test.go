@@ -12,9 +12,9 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/export"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	ht "github.com/holdfast-ha/holdfast/framework/history/historytest"
-	"github.com/holdfast-ha/holdfast/framework/invariant"
 	"github.com/holdfast-ha/holdfast/framework/judge"
-	"github.com/holdfast-ha/holdfast/framework/verdict"
+	"github.com/holdfast-ha/holdfast/framework/judge/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge/verdict"
 )
 
 // BenchmarkJudgeAndVegetaReport compares holdfast judge with the stock vegeta command's report on the same million requests,

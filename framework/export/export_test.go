@@ -17,8 +17,8 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/export"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	ht "github.com/holdfast-ha/holdfast/framework/history/historytest"
-	"github.com/holdfast-ha/holdfast/framework/invariant"
 	"github.com/holdfast-ha/holdfast/framework/judge"
+	"github.com/holdfast-ha/holdfast/framework/judge/invariant"
 )
 
 // outcomes are all outcomes of a request. Each gets a status that vegeta would count as a success, if possible.
@@ -45,7 +45,7 @@ func mixed() *ht.Builder {
 // golden returns package invariant's golden runs that have load.
 func golden(t *testing.T) map[string]history.Run {
 	t.Helper()
-	archives, err := filepath.Glob("../invariant/testdata/golden/*.tar.gz")
+	archives, err := filepath.Glob("../judge/invariant/testdata/golden/*.tar.gz")
 	if err != nil {
 		t.Fatal(err)
 	}

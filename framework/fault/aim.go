@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/holdfast-ha/holdfast/framework/base/poll"
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/poll"
 )
 
 // aimLimit bounds the wait for a victim that clients of every kind talk to. There is one at once, unless a fault before took most

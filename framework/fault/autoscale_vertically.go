@@ -17,7 +17,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"github.com/holdfast-ha/holdfast/framework/poll"
+	"github.com/holdfast-ha/holdfast/framework/base/poll"
 )
 
 // AutoscaleVertically hands what the workload's pods ask for to a VerticalPodAutoscaler, in its mode InPlaceOrRecreate. They

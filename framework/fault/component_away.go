@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/framework/base/poll"
 	"github.com/holdfast-ha/holdfast/framework/fault/node"
-	"github.com/holdfast-ha/holdfast/framework/poll"
 )
 
 // ComponentAway takes a component away and keeps it away for a time: a static pod's manifest is moved out of its kubelet's sight

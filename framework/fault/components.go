@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/framework/base/poll"
 	"github.com/holdfast-ha/holdfast/framework/fault/node"
-	"github.com/holdfast-ha/holdfast/framework/poll"
 )
 
 // Component is a program that Kubernetes consists of, by the name of its process.

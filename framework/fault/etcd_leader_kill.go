@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/holdfast-ha/holdfast/clusters"
-	"github.com/holdfast-ha/holdfast/framework/poll"
+	"github.com/holdfast-ha/holdfast/framework/base/poll"
 )
 
 // EtcdLeaderKill ends the member of etcd that leads: SIGKILL to its process. The others elect another leader among them, which

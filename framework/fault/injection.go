@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/holdfast-ha/holdfast/framework/poll"
+	"github.com/holdfast-ha/holdfast/framework/base/poll"
 )
 
 const (

@@ -14,8 +14,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/framework/base/poll"
 	"github.com/holdfast-ha/holdfast/framework/fault/node"
-	"github.com/holdfast-ha/holdfast/framework/poll"
 )
 
 // NodePressure puts one worker that carries pods of the workload under memory pressure in its kubelet's own eyes, or under

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/framework/base/poll"
 	"github.com/holdfast-ha/holdfast/framework/fault/node"
-	"github.com/holdfast-ha/holdfast/framework/poll"
 )
 
 // Partition cuts a worker that carries pods of the workload off the network, or all workers of a zone off all nodes but each other. Every

@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 
 	"github.com/holdfast-ha/holdfast/clusters"
-	"github.com/holdfast-ha/holdfast/framework/internal/errtest"
+	"github.com/holdfast-ha/holdfast/framework/base/errtest"
 )
 
 // What a fault does where all workers are simulated.

@@ -15,7 +15,7 @@ import (
 	"k8s.io/kubectl/pkg/drain"
 
 	"github.com/holdfast-ha/holdfast/clusters"
-	"github.com/holdfast-ha/holdfast/framework/poll"
+	"github.com/holdfast-ha/holdfast/framework/base/poll"
 )
 
 // TryDrain drains a worker that carries pods of the workload, as Drain does, but gives up after For, as `kubectl drain

@@ -8,9 +8,9 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/holdfast-ha/holdfast/framework/base/poll"
 	"github.com/holdfast-ha/holdfast/framework/history/rollout"
 	"github.com/holdfast-ha/holdfast/framework/observe"
-	"github.com/holdfast-ha/holdfast/framework/poll"
 )
 
 // TryRollout begins a rolling update and looks at it again after For, whether it has come to its end or is stuck because

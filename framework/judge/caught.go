@@ -7,14 +7,14 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/holdfast-ha/holdfast/framework/analysis/attribution"
-	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
-	"github.com/holdfast-ha/holdfast/framework/analysis/failures"
-	"github.com/holdfast-ha/holdfast/framework/analysis/requests"
+	"github.com/holdfast-ha/holdfast/framework/base/prose"
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/invariant"
-	"github.com/holdfast-ha/holdfast/framework/prose"
-	"github.com/holdfast-ha/holdfast/framework/verdict"
+	"github.com/holdfast-ha/holdfast/framework/judge/analysis/attribution"
+	"github.com/holdfast-ha/holdfast/framework/judge/analysis/evidence"
+	"github.com/holdfast-ha/holdfast/framework/judge/analysis/failures"
+	"github.com/holdfast-ha/holdfast/framework/judge/analysis/requests"
+	"github.com/holdfast-ha/holdfast/framework/judge/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge/verdict"
 )
 
 // Caught judges a mutant by its record and by the verdicts on it, which are in the order of the record's promises. The harness

@@ -3,10 +3,10 @@ package judge
 import (
 	"fmt"
 
-	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
-	"github.com/holdfast-ha/holdfast/framework/analysis/requests"
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/verdict"
+	"github.com/holdfast-ha/holdfast/framework/judge/analysis/evidence"
+	"github.com/holdfast-ha/holdfast/framework/judge/analysis/requests"
+	"github.com/holdfast-ha/holdfast/framework/judge/verdict"
 )
 
 // Doubt is the reason, in a word, why a promise is Unknown. A mutant of the harness names the doubt that it plants.

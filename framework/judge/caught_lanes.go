@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge/analysis/evidence"
+	"github.com/holdfast-ha/holdfast/framework/judge/invariant"
 )
 
 // aboutLanes are the lanes on which a mutant must be caught. Why says what is wrong with the lanes that it names; empty: nothing.

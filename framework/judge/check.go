@@ -5,11 +5,11 @@ import (
 	"regexp"
 	"slices"
 
-	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
-	"github.com/holdfast-ha/holdfast/framework/analysis/requests"
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/invariant"
-	"github.com/holdfast-ha/holdfast/framework/verdict"
+	"github.com/holdfast-ha/holdfast/framework/judge/analysis/evidence"
+	"github.com/holdfast-ha/holdfast/framework/judge/analysis/requests"
+	"github.com/holdfast-ha/holdfast/framework/judge/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge/verdict"
 )
 
 // CheckAll judges a record by each promise and returns the verdicts in the same order. It reads the requests once, however many

@@ -5,10 +5,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/holdfast-ha/holdfast/framework/analysis/attribution"
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/invariant"
-	"github.com/holdfast-ha/holdfast/framework/verdict"
+	"github.com/holdfast-ha/holdfast/framework/judge/analysis/attribution"
+	"github.com/holdfast-ha/holdfast/framework/judge/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge/verdict"
 )
 
 // CauseNone stands for a verdict without a cause: the promise was not broken, or the cause of the failures is unknown.

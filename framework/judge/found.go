@@ -4,10 +4,10 @@ import (
 	"encoding/json"
 	"slices"
 
-	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
-	"github.com/holdfast-ha/holdfast/framework/verdict"
+	"github.com/holdfast-ha/holdfast/framework/judge/analysis/evidence"
+	"github.com/holdfast-ha/holdfast/framework/judge/verdict"
 )
 
 // Found are the verdicts on a record. Everything that reports on the record uses them, so that no two reports disagree.

@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"fmt"
 
-	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
-	"github.com/holdfast-ha/holdfast/framework/invariant"
-	"github.com/holdfast-ha/holdfast/framework/prose"
-	"github.com/holdfast-ha/holdfast/framework/verdict"
+	"github.com/holdfast-ha/holdfast/framework/base/prose"
+	"github.com/holdfast-ha/holdfast/framework/judge/analysis/evidence"
+	"github.com/holdfast-ha/holdfast/framework/judge/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge/verdict"
 )
 
 // moved turns a violation into Unknown if a node with a pod of the workload was lost without a fault: the loss may have moved the pods. What a

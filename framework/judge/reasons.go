@@ -7,12 +7,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
+	"github.com/holdfast-ha/holdfast/framework/base/prose"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/history/stages"
 	"github.com/holdfast-ha/holdfast/framework/history/timeline"
-	"github.com/holdfast-ha/holdfast/framework/prose"
-	"github.com/holdfast-ha/holdfast/framework/verdict"
+	"github.com/holdfast-ha/holdfast/framework/judge/analysis/evidence"
+	"github.com/holdfast-ha/holdfast/framework/judge/verdict"
 )
 
 // Reason is why a mutant breaks its promise, where that is no cause of failed requests. The record can refute it: another reason broke the

@@ -7,14 +7,14 @@ import (
 	"strings"
 	"time"
 
-	"github.com/holdfast-ha/holdfast/framework/analysis/disturbances"
-	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
-	"github.com/holdfast-ha/holdfast/framework/analysis/parts"
+	"github.com/holdfast-ha/holdfast/framework/base/prose"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/history/stages"
-	"github.com/holdfast-ha/holdfast/framework/invariant"
-	"github.com/holdfast-ha/holdfast/framework/prose"
-	"github.com/holdfast-ha/holdfast/framework/verdict"
+	"github.com/holdfast-ha/holdfast/framework/judge/analysis/disturbances"
+	"github.com/holdfast-ha/holdfast/framework/judge/analysis/evidence"
+	"github.com/holdfast-ha/holdfast/framework/judge/analysis/parts"
+	"github.com/holdfast-ha/holdfast/framework/judge/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge/verdict"
 )
 
 // recording judges a recording: each promise in each episode, of each part of the cluster that was disturbed.

@@ -7,15 +7,15 @@ import (
 	"strings"
 	"time"
 
-	"github.com/holdfast-ha/holdfast/framework/analysis/disturbances"
-	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
-	"github.com/holdfast-ha/holdfast/framework/analysis/parts"
-	"github.com/holdfast-ha/holdfast/framework/analysis/requests"
+	"github.com/holdfast-ha/holdfast/framework/base/prose"
+	"github.com/holdfast-ha/holdfast/framework/base/stats"
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/invariant"
-	"github.com/holdfast-ha/holdfast/framework/prose"
-	"github.com/holdfast-ha/holdfast/framework/stats"
-	"github.com/holdfast-ha/holdfast/framework/verdict"
+	"github.com/holdfast-ha/holdfast/framework/judge/analysis/disturbances"
+	"github.com/holdfast-ha/holdfast/framework/judge/analysis/evidence"
+	"github.com/holdfast-ha/holdfast/framework/judge/analysis/parts"
+	"github.com/holdfast-ha/holdfast/framework/judge/analysis/requests"
+	"github.com/holdfast-ha/holdfast/framework/judge/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge/verdict"
 )
 
 // passing is the requests of an episode, or of the time outside of all, on their way through the promises about them.

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/holdfast-ha/holdfast/framework/prose"
-	"github.com/holdfast-ha/holdfast/framework/verdict"
+	"github.com/holdfast-ha/holdfast/framework/base/prose"
+	"github.com/holdfast-ha/holdfast/framework/judge/verdict"
 )
 
 // FixedSuffix ends the name of a scenario that is run again with its remedies applied.

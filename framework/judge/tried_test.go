@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/holdfast-ha/holdfast/framework/judge"
-	"github.com/holdfast-ha/holdfast/framework/verdict"
+	"github.com/holdfast-ha/holdfast/framework/judge/verdict"
 )
 
 // A fix is judged by the cause that it is for, and by how many requests fail with it. That nothing fails any more is said only where that was seen.

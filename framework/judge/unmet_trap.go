@@ -5,10 +5,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
+	"github.com/holdfast-ha/holdfast/framework/base/prose"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/history/timeline"
-	"github.com/holdfast-ha/holdfast/framework/prose"
+	"github.com/holdfast-ha/holdfast/framework/judge/analysis/evidence"
 )
 
 // trapReach is how long before the SIGTERM of a pod a request must have reached it, so that another one can reach it afterwards: the server of

@@ -6,7 +6,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/history/kernel"
 	"github.com/holdfast-ha/holdfast/framework/history/stages"
-	"github.com/holdfast-ha/holdfast/framework/verdict"
+	"github.com/holdfast-ha/holdfast/framework/judge/verdict"
 )
 
 // Unsupported is why the environment cannot run a scenario, for example a missing kernel feature; empty: the scenario was run, and

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/holdfast-ha/holdfast/framework/base/prose"
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
-	"github.com/holdfast-ha/holdfast/framework/prose"
-	"github.com/holdfast-ha/holdfast/framework/verdict"
+	"github.com/holdfast-ha/holdfast/framework/judge/verdict"
 )
 
 // Worth is what a whole run is worth. All that tells of a run, or ends with its exit code, takes it from WorthOf or Sum.

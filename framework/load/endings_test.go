@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/holdfast-ha/holdfast/framework/base/poll"
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/poll"
 	"github.com/holdfast-ha/holdfast/workloads/backend"
 	"github.com/holdfast-ha/holdfast/workloads/serve"
 )

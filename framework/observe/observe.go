@@ -16,7 +16,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/noise"
+	"github.com/holdfast-ha/holdfast/framework/history/noise"
 	"github.com/holdfast-ha/holdfast/framework/observe/clocks"
 )
 

@@ -17,8 +17,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 
+	"github.com/holdfast-ha/holdfast/framework/base/poll"
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/poll"
 )
 
 // reconnectLimit is how long a watch tries to reconnect. No scenario keeps the API server away for longer.

@@ -18,8 +18,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 
+	"github.com/holdfast-ha/holdfast/framework/base/poll"
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/poll"
 )
 
 func pod(name, version string) *corev1.Pod {

@@ -17,8 +17,8 @@ import (
 	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/audit"
+	"github.com/holdfast-ha/holdfast/framework/base/poll"
 	"github.com/holdfast-ha/holdfast/framework/patrol/scaletest"
-	"github.com/holdfast-ha/holdfast/framework/poll"
 )
 
 var (

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/holdfast-ha/holdfast/framework/base/poll"
 	"github.com/holdfast-ha/holdfast/framework/patrol/patroltest"
-	"github.com/holdfast-ha/holdfast/framework/poll"
 )
 
 // A patrol serves until it is told to end. A client that says nothing does not keep it.

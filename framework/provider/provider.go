@@ -17,11 +17,11 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters/kind/inventory"
 	"github.com/holdfast-ha/holdfast/clusters/kwok"
 	"github.com/holdfast-ha/holdfast/clusters/nodeimage"
-	"github.com/holdfast-ha/holdfast/framework/fit"
+	"github.com/holdfast-ha/holdfast/framework/base/self"
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
-	"github.com/holdfast-ha/holdfast/framework/maintenance"
 	"github.com/holdfast-ha/holdfast/framework/run"
-	"github.com/holdfast-ha/holdfast/framework/self"
+	"github.com/holdfast-ha/holdfast/framework/run/fit"
+	"github.com/holdfast-ha/holdfast/framework/run/maintenance"
 	"github.com/holdfast-ha/holdfast/reports/certificate"
 )
 

@@ -7,8 +7,8 @@ import (
 	"slices"
 
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
+	"github.com/holdfast-ha/holdfast/framework/judge/verdict"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
-	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 const (

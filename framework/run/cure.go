@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/holdfast-ha/holdfast/framework/judge"
+	"github.com/holdfast-ha/holdfast/framework/judge/verdict"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
-	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 // cure runs a scenario whose promise was broken again, with its remedies applied to the application, and says whether they cured it. The

@@ -15,8 +15,8 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/framework/deploy"
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
+	"github.com/holdfast-ha/holdfast/framework/judge/verdict"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
-	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 // interruptGrace is how long an interrupted scenario may take to revert its faults, collect its results, keep the logs and clear

@@ -7,10 +7,10 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/holdfast-ha/holdfast/framework/base/interrupt"
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
-	"github.com/holdfast-ha/holdfast/framework/interrupt"
+	"github.com/holdfast-ha/holdfast/framework/judge/verdict"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
-	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 // keepInterrupted adds a scenario that was interrupted before it had a record.

@@ -19,10 +19,10 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters/clustertest"
 	"github.com/holdfast-ha/holdfast/framework/fault"
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge/verdict"
 	"github.com/holdfast-ha/holdfast/framework/load"
 	"github.com/holdfast-ha/holdfast/framework/load/collect"
-	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 // flaky answers as a backend does, but each tenth request. It tells of each that was answered.

@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"github.com/holdfast-ha/holdfast/clusters"
-	"github.com/holdfast-ha/holdfast/framework/fit"
+	"github.com/holdfast-ha/holdfast/framework/base/interrupt"
+	"github.com/holdfast-ha/holdfast/framework/fault/hold"
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
-	"github.com/holdfast-ha/holdfast/framework/hold"
-	"github.com/holdfast-ha/holdfast/framework/interrupt"
+	"github.com/holdfast-ha/holdfast/framework/run/fit"
 )
 
 // pool holds the cluster that scenarios share. The next scenario gets the same cluster if it needs one with the same spec. At

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/holdfast-ha/holdfast/clusters"
-	"github.com/holdfast-ha/holdfast/framework/internal/errtest"
+	"github.com/holdfast-ha/holdfast/framework/base/errtest"
 )
 
 // hull is a cluster that has only a name.

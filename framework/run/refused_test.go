@@ -13,10 +13,10 @@ import (
 
 	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/clusters/clustertest"
+	"github.com/holdfast-ha/holdfast/framework/base/errtest"
 	"github.com/holdfast-ha/holdfast/framework/deploy"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
-	"github.com/holdfast-ha/holdfast/framework/internal/errtest"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/workloads/app"
 )

@@ -11,13 +11,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/holdfast-ha/holdfast/framework/base/errtest"
 	"github.com/holdfast-ha/holdfast/framework/fault"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
-	"github.com/holdfast-ha/holdfast/framework/internal/errtest"
 	"github.com/holdfast-ha/holdfast/framework/judge"
+	"github.com/holdfast-ha/holdfast/framework/judge/verdict"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
-	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 // run.json is whole after each scenario, whatever became of it.

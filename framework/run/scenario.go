@@ -14,15 +14,15 @@ import (
 
 	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/framework/deploy"
-	"github.com/holdfast-ha/holdfast/framework/environment"
-	"github.com/holdfast-ha/holdfast/framework/fit"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
-	"github.com/holdfast-ha/holdfast/framework/invariant"
 	"github.com/holdfast-ha/holdfast/framework/judge"
+	"github.com/holdfast-ha/holdfast/framework/judge/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge/verdict"
+	"github.com/holdfast-ha/holdfast/framework/run/environment"
+	"github.com/holdfast-ha/holdfast/framework/run/fit"
 	"github.com/holdfast-ha/holdfast/framework/run/timebudget"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
-	"github.com/holdfast-ha/holdfast/framework/verdict"
 	"github.com/holdfast-ha/holdfast/workloads/image"
 )
 

@@ -7,14 +7,14 @@ import (
 	"time"
 
 	"github.com/holdfast-ha/holdfast/clusters"
-	"github.com/holdfast-ha/holdfast/framework/fit"
+	"github.com/holdfast-ha/holdfast/framework/base/interrupt"
+	"github.com/holdfast-ha/holdfast/framework/fault/hold"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
-	"github.com/holdfast-ha/holdfast/framework/hold"
-	"github.com/holdfast-ha/holdfast/framework/interrupt"
+	"github.com/holdfast-ha/holdfast/framework/judge/verdict"
+	"github.com/holdfast-ha/holdfast/framework/run/fit"
 	"github.com/holdfast-ha/holdfast/framework/run/progress"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
-	"github.com/holdfast-ha/holdfast/framework/verdict"
 	"github.com/holdfast-ha/holdfast/workloads"
 )
 

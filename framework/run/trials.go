@@ -8,8 +8,8 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/holdfast-ha/holdfast/framework/environment"
 	"github.com/holdfast-ha/holdfast/framework/fault"
+	"github.com/holdfast-ha/holdfast/framework/run/environment"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/workloads"
 )

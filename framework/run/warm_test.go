@@ -12,7 +12,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/clusters/clustertest"
-	"github.com/holdfast-ha/holdfast/framework/hold"
+	"github.com/holdfast-ha/holdfast/framework/fault/hold"
 )
 
 // shelf is one warm cluster with lab timings.

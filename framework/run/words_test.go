@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/judge/verdict"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
-	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 func TestVerdictWords(t *testing.T) {

@@ -16,10 +16,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/holdfast-ha/holdfast/clusters"
+	"github.com/holdfast-ha/holdfast/framework/base/poll"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/observe"
-	"github.com/holdfast-ha/holdfast/framework/poll"
-	"github.com/holdfast-ha/holdfast/framework/restore"
+	"github.com/holdfast-ha/holdfast/framework/run/restore"
 	"github.com/holdfast-ha/holdfast/workloads"
 )
 

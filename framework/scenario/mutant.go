@@ -8,10 +8,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/holdfast-ha/holdfast/framework/analysis/attribution"
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/invariant"
 	"github.com/holdfast-ha/holdfast/framework/judge"
+	"github.com/holdfast-ha/holdfast/framework/judge/analysis/attribution"
+	"github.com/holdfast-ha/holdfast/framework/judge/invariant"
 )
 
 // Mutation takes one good practice away from a scenario that holds.

@@ -14,7 +14,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/audit"
 	"github.com/holdfast-ha/holdfast/framework/fault"
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge/invariant"
 	"github.com/holdfast-ha/holdfast/framework/load"
 	"github.com/holdfast-ha/holdfast/workloads"
 	"github.com/holdfast-ha/holdfast/workloads/app"

@@ -12,12 +12,12 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/holdfast-ha/holdfast/clusters"
-	"github.com/holdfast-ha/holdfast/framework/analysis/attribution"
+	"github.com/holdfast-ha/holdfast/framework/base/errtest"
 	"github.com/holdfast-ha/holdfast/framework/fault"
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/internal/errtest"
-	"github.com/holdfast-ha/holdfast/framework/invariant"
 	"github.com/holdfast-ha/holdfast/framework/judge"
+	"github.com/holdfast-ha/holdfast/framework/judge/analysis/attribution"
+	"github.com/holdfast-ha/holdfast/framework/judge/invariant"
 	"github.com/holdfast-ha/holdfast/framework/load"
 	"github.com/holdfast-ha/holdfast/workloads"
 )

@@ -9,8 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/holdfast-ha/holdfast/framework/base/poll"
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/poll"
 )
 
 // LossEvery is the number of requests of which one is lost.

@@ -10,8 +10,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/holdfast-ha/holdfast/framework/base/poll"
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/poll"
 )
 
 // Lengths are the lengths of the outages. Rates are the requests a second on each lane during the outages.

@@ -3,7 +3,7 @@ package selftest
 import (
 	"math"
 
-	"github.com/holdfast-ha/holdfast/framework/stats"
+	"github.com/holdfast-ha/holdfast/framework/base/stats"
 )
 
 // Rate is how often something was seen in independent trials, and the 95 % confidence interval of its true share. If it was seen never

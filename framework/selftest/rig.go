@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge/invariant"
 	"github.com/holdfast-ha/holdfast/framework/load"
 	"github.com/holdfast-ha/holdfast/framework/load/collect"
 )

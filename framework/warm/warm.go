@@ -9,9 +9,9 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/holdfast-ha/holdfast/clusters"
-	"github.com/holdfast-ha/holdfast/framework/interrupt"
-	"github.com/holdfast-ha/holdfast/framework/restore"
+	"github.com/holdfast-ha/holdfast/framework/base/interrupt"
 	"github.com/holdfast-ha/holdfast/framework/run"
+	"github.com/holdfast-ha/holdfast/framework/run/restore"
 )
 
 // Cluster is the cluster that the runs share. The zero value has none yet.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/holdfast-ha/holdfast/framework/analysis/attribution"
+	"github.com/holdfast-ha/holdfast/framework/judge/analysis/attribution"
 )
 
 // CauseInWords is "; cause: " and the cause with its explanation, to follow what it explains; empty if the cause is not known.

@@ -22,7 +22,7 @@ func ok(t *testing.T, err error) {
 	}
 }
 
-// sample is a certificate that has something in every field. framework/certify tests that it assembles this certificate.
+// sample is a certificate that has something in every field. framework/run/certify tests that it assembles this certificate.
 func sample(t *testing.T) *Certificate {
 	t.Helper()
 	c, err := Read(filepath.Join("testdata", JSONFile))

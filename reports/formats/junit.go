@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/holdfast-ha/holdfast/framework/verdict"
+	"github.com/holdfast-ha/holdfast/framework/judge/verdict"
 	"github.com/holdfast-ha/holdfast/reports"
 )
 

@@ -8,8 +8,8 @@ import (
 
 	"golang.org/x/mod/semver"
 
+	"github.com/holdfast-ha/holdfast/framework/base/prose"
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
-	"github.com/holdfast-ha/holdfast/framework/prose"
 	"github.com/holdfast-ha/holdfast/reports"
 	"github.com/holdfast-ha/holdfast/reports/certificate"
 )

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/verdict"
+	"github.com/holdfast-ha/holdfast/framework/judge/verdict"
 	"github.com/holdfast-ha/holdfast/reports"
 	"github.com/holdfast-ha/holdfast/reports/words"
 )

@@ -10,7 +10,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 	objects "github.com/holdfast-ha/holdfast/framework/history/timeline"
-	"github.com/holdfast-ha/holdfast/framework/verdict"
+	"github.com/holdfast-ha/holdfast/framework/judge/verdict"
 	"github.com/holdfast-ha/holdfast/reports"
 )
 

@@ -10,7 +10,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/history/historytest/adversary"
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
-	"github.com/holdfast-ha/holdfast/framework/verdict"
+	"github.com/holdfast-ha/holdfast/framework/judge/verdict"
 	"github.com/holdfast-ha/holdfast/reports"
 	"github.com/holdfast-ha/holdfast/reports/certificate"
 	"github.com/holdfast-ha/holdfast/reports/formats"

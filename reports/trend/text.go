@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/holdfast-ha/holdfast/framework/prose"
+	"github.com/holdfast-ha/holdfast/framework/base/prose"
 	"github.com/holdfast-ha/holdfast/reports/nights"
 	"github.com/holdfast-ha/holdfast/reports/words"
 )

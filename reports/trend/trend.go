@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/holdfast-ha/holdfast/framework/stats"
+	"github.com/holdfast-ha/holdfast/framework/base/stats"
 	"github.com/holdfast-ha/holdfast/reports/nights"
 )
 

@@ -1,5 +1,5 @@
 // Package words writes numbers, durations and recorded text for the readers of reports. Its counts have their thousands set apart and its
-// shares have two digits, because a report is read; the sentences of verdicts are written with framework/prose, whose figures are exact.
+// shares have two digits, because a report is read; the sentences of verdicts are written with framework/base/prose, whose figures are exact.
 package words
 
 import (

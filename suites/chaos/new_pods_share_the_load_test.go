@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/fault"
-	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge/invariant"
 	"github.com/holdfast-ha/holdfast/framework/load"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/suites/chaos"

@@ -2,7 +2,7 @@ package chaos
 
 import (
 	"github.com/holdfast-ha/holdfast/framework/fault"
-	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge/invariant"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/workloads"
 )

@@ -3,10 +3,10 @@ package conformance
 import (
 	"time"
 
-	"github.com/holdfast-ha/holdfast/framework/audit/manifests"
 	"github.com/holdfast-ha/holdfast/framework/fault"
-	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge/invariant"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/framework/scenario/manifests"
 	"github.com/holdfast-ha/holdfast/workloads"
 )
 

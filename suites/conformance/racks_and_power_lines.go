@@ -5,7 +5,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/framework/fault"
-	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge/invariant"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/workloads"
 )

@@ -1,9 +1,9 @@
 package mutants
 
 import (
-	"github.com/holdfast-ha/holdfast/framework/analysis/attribution"
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge/analysis/attribution"
+	"github.com/holdfast-ha/holdfast/framework/judge/invariant"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/suites/chaos"
 	"github.com/holdfast-ha/holdfast/workloads"

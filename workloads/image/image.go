@@ -23,7 +23,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 
-	"github.com/holdfast-ha/holdfast/framework/self"
+	"github.com/holdfast-ha/holdfast/framework/base/self"
 )
 
 // Repositories that no registry has, so that such an image is never pulled by mistake.

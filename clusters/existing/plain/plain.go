@@ -27,7 +27,7 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters/engine"
 	"github.com/holdfast-ha/holdfast/clusters/nodeimage"
 	"github.com/holdfast-ha/holdfast/clusters/nodeimage/registry"
-	"github.com/holdfast-ha/holdfast/framework/poll"
+	"github.com/holdfast-ha/holdfast/framework/base/poll"
 )
 
 // prefix is how the names of the clusters begin in the engine. Those of holdfast's own begin otherwise.

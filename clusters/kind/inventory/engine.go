@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-ha/holdfast/clusters"
-	"github.com/holdfast-ha/holdfast/clusters/output"
+	"github.com/holdfast-ha/holdfast/framework/base/output"
 )
 
 // Engine is the part of engine.Engine that this package uses.

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/holdfast-ha/holdfast/clusters/process"
+	"github.com/holdfast-ha/holdfast/framework/base/process"
 )
 
 // Maker is the process that created a cluster. The maker removes the cluster, unless the cluster is kept; see Keep.

@@ -14,7 +14,7 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
 	"github.com/holdfast-ha/holdfast/clusters/nodeimage/layer"
-	"github.com/holdfast-ha/holdfast/clusters/output"
+	"github.com/holdfast-ha/holdfast/framework/base/output"
 )
 
 // Load streams an archive in the format of `docker save` into the engine while it is being written.

@@ -24,8 +24,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 
 	"github.com/holdfast-ha/holdfast/clusters/nodeimage/layer"
-	"github.com/holdfast-ha/holdfast/clusters/output"
-	"github.com/holdfast-ha/holdfast/clusters/process"
+	"github.com/holdfast-ha/holdfast/framework/base/output"
+	"github.com/holdfast-ha/holdfast/framework/base/process"
 )
 
 // Wanted are the images that kubeadm wants for a version of Kubernetes, by the last element of their name: "etcd",

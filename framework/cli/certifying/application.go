@@ -8,10 +8,10 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/holdfast-ha/holdfast/framework/appfile"
-	"github.com/holdfast-ha/holdfast/framework/appsource"
-	"github.com/holdfast-ha/holdfast/framework/apptest"
-	"github.com/holdfast-ha/holdfast/framework/certify"
+	"github.com/holdfast-ha/holdfast/framework/app/appfile"
+	"github.com/holdfast-ha/holdfast/framework/app/appsource"
+	"github.com/holdfast-ha/holdfast/framework/app/apptest"
+	"github.com/holdfast-ha/holdfast/framework/run/certify"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/reports/certificate"
 )

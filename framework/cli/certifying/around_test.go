@@ -8,10 +8,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 
-	"github.com/holdfast-ha/holdfast/framework/disturb"
-	"github.com/holdfast-ha/holdfast/framework/disturb/catalogue"
-	"github.com/holdfast-ha/holdfast/framework/disturb/session"
-	"github.com/holdfast-ha/holdfast/framework/recording"
+	"github.com/holdfast-ha/holdfast/framework/run/recording"
+	"github.com/holdfast-ha/holdfast/framework/run/session"
+	"github.com/holdfast-ha/holdfast/framework/safety"
+	"github.com/holdfast-ha/holdfast/framework/safety/catalogue"
 	"github.com/holdfast-ha/holdfast/reports"
 )
 

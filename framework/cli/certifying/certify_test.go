@@ -10,10 +10,10 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/holdfast-ha/holdfast/clusters/existing"
-	"github.com/holdfast-ha/holdfast/framework/appfile"
+	"github.com/holdfast-ha/holdfast/framework/app/appfile"
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/recording"
+	"github.com/holdfast-ha/holdfast/framework/run/recording"
 	"github.com/holdfast-ha/holdfast/reports/certificate"
 )
 

@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/holdfast-ha/holdfast/clusters/existing/plain"
-	"github.com/holdfast-ha/holdfast/framework/disturb/catalogue"
-	"github.com/holdfast-ha/holdfast/framework/internal/plaintest"
+	"github.com/holdfast-ha/holdfast/framework/run/plaintest"
+	"github.com/holdfast-ha/holdfast/framework/safety/catalogue"
 	"github.com/holdfast-ha/holdfast/reports/certificate"
 )
 

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/holdfast-ha/holdfast/framework/appfile"
+	"github.com/holdfast-ha/holdfast/framework/app/appfile"
 )
 
 // Nothing is disturbed because of a flag that was meant for something else: the cluster is named, and each flag belongs to what is done.

@@ -11,11 +11,11 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/holdfast-ha/holdfast/framework/appsource"
+	"github.com/holdfast-ha/holdfast/framework/app/appsource"
+	"github.com/holdfast-ha/holdfast/framework/base/interrupt"
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
-	"github.com/holdfast-ha/holdfast/framework/interrupt"
 	"github.com/holdfast-ha/holdfast/framework/judge"
-	"github.com/holdfast-ha/holdfast/framework/verdict"
+	"github.com/holdfast-ha/holdfast/framework/judge/verdict"
 )
 
 // The exit codes. No command exits with 2 on purpose: Go's runtime exits with 2 when it crashes, so 2 means that there is no verdict.

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
-	"github.com/holdfast-ha/holdfast/framework/verdict"
+	"github.com/holdfast-ha/holdfast/framework/judge/verdict"
 )
 
 // A report, a certificate or a run.json that cannot be written hides no broken promise, and makes nothing of a promise that held.

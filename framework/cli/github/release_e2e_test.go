@@ -24,7 +24,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/holdfast-ha/holdfast/framework/self"
+	"github.com/holdfast-ha/holdfast/framework/base/self"
 )
 
 // releaseDir is where `make release-check` makes a release.

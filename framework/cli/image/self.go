@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-ha/holdfast/clusters/engine"
+	"github.com/holdfast-ha/holdfast/framework/base/self"
 	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
-	"github.com/holdfast-ha/holdfast/framework/self"
 	"github.com/holdfast-ha/holdfast/workloads/image"
 )
 

@@ -12,13 +12,13 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/holdfast-ha/holdfast/clusters/existing"
-	"github.com/holdfast-ha/holdfast/framework/appfile"
+	"github.com/holdfast-ha/holdfast/framework/app/appfile"
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
 	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
-	"github.com/holdfast-ha/holdfast/framework/disturb"
-	"github.com/holdfast-ha/holdfast/framework/disturb/intent"
-	"github.com/holdfast-ha/holdfast/framework/disturb/reading"
-	"github.com/holdfast-ha/holdfast/framework/disturb/show"
+	"github.com/holdfast-ha/holdfast/framework/run/intent"
+	"github.com/holdfast-ha/holdfast/framework/safety"
+	"github.com/holdfast-ha/holdfast/framework/safety/reading"
+	"github.com/holdfast-ha/holdfast/framework/safety/show"
 )
 
 // flags are those of `holdfast plan`.

@@ -24,8 +24,8 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/clusters/clustertest"
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
-	"github.com/holdfast-ha/holdfast/framework/disturb"
-	"github.com/holdfast-ha/holdfast/framework/disturb/catalogue"
+	"github.com/holdfast-ha/holdfast/framework/safety"
+	"github.com/holdfast-ha/holdfast/framework/safety/catalogue"
 )
 
 func execute(t *testing.T, cmd *cobra.Command, args ...string) (out string, code int, err error) {

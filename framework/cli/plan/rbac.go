@@ -9,9 +9,9 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
 	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
-	"github.com/holdfast-ha/holdfast/framework/disturb/catalogue"
-	"github.com/holdfast-ha/holdfast/framework/disturb/roles"
-	"github.com/holdfast-ha/holdfast/framework/hold"
+	"github.com/holdfast-ha/holdfast/framework/fault/hold"
+	"github.com/holdfast-ha/holdfast/framework/safety/catalogue"
+	"github.com/holdfast-ha/holdfast/framework/safety/roles"
 )
 
 // roleFlags are the flags of `holdfast rbac`.

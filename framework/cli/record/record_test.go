@@ -13,7 +13,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
 	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
-	"github.com/holdfast-ha/holdfast/framework/recording"
+	"github.com/holdfast-ha/holdfast/framework/run/recording"
 )
 
 func execute(t *testing.T, args ...string) (code int, err error) {

@@ -15,8 +15,8 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
-	"github.com/holdfast-ha/holdfast/framework/launch"
-	"github.com/holdfast-ha/holdfast/framework/recording"
+	"github.com/holdfast-ha/holdfast/framework/run/launch"
+	"github.com/holdfast-ha/holdfast/framework/run/recording"
 )
 
 // besideResume are the flags that may be given with --resume, beside those of the cluster.

@@ -4,7 +4,7 @@ import (
 	"cmp"
 
 	"github.com/holdfast-ha/holdfast/clusters/existing"
-	"github.com/holdfast-ha/holdfast/framework/recording"
+	"github.com/holdfast-ha/holdfast/framework/run/recording"
 )
 
 // tell says which cluster is recorded, as whom, what was found out about it, and what cannot be watched.

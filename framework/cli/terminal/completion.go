@@ -12,10 +12,10 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters/engine"
 	"github.com/holdfast-ha/holdfast/framework/audit"
 	"github.com/holdfast-ha/holdfast/framework/load"
-	"github.com/holdfast-ha/holdfast/framework/maintenance"
 	"github.com/holdfast-ha/holdfast/framework/provider"
+	"github.com/holdfast-ha/holdfast/framework/run/maintenance"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
-	"github.com/holdfast-ha/holdfast/framework/selection"
+	"github.com/holdfast-ha/holdfast/framework/scenario/selection"
 	"github.com/holdfast-ha/holdfast/suites/mutants/upgrade"
 )
 

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/holdfast-ha/holdfast/framework/selection"
+	"github.com/holdfast-ha/holdfast/framework/scenario/selection"
 )
 
 // FlagError names the flag, what it wants, and a flag of a similar name.

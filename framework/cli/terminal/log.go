@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/holdfast-ha/holdfast/framework/prose"
+	"github.com/holdfast-ha/holdfast/framework/base/prose"
 )
 
 // LogHandler writes a command's log to standard error: in detail if verbose is true, otherwise only warnings, as sentences. The commands

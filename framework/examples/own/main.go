@@ -14,7 +14,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/cli"
 	"github.com/holdfast-ha/holdfast/framework/examples/own/shop"
-	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge/invariant"
 )
 
 func main() {

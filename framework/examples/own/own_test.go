@@ -11,7 +11,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/examples/own/shop"
 	"github.com/holdfast-ha/holdfast/framework/history/historytest"
 	"github.com/holdfast-ha/holdfast/framework/judge"
-	"github.com/holdfast-ha/holdfast/framework/verdict"
+	"github.com/holdfast-ha/holdfast/framework/judge/verdict"
 )
 
 // TestItIsAModuleOfItsOwn loads a copy of this example in another module, which cannot import anything internal. The same code is compiled here.

@@ -6,10 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
-	"github.com/holdfast-ha/holdfast/framework/verdict"
+	"github.com/holdfast-ha/holdfast/framework/judge/analysis/evidence"
+	"github.com/holdfast-ha/holdfast/framework/judge/verdict"
 )
 
 func TestEnough(t *testing.T) {

@@ -18,7 +18,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/clusters/engine"
 	"github.com/holdfast-ha/holdfast/clusters/existing/plain"
-	"github.com/holdfast-ha/holdfast/framework/self"
+	"github.com/holdfast-ha/holdfast/framework/base/self"
 	"github.com/holdfast-ha/holdfast/workloads/image"
 )
 

@@ -13,11 +13,11 @@ import (
 	"strconv"
 
 	"github.com/holdfast-ha/holdfast/clusters"
-	"github.com/holdfast-ha/holdfast/framework/maintenance"
-	"github.com/holdfast-ha/holdfast/framework/prose"
+	"github.com/holdfast-ha/holdfast/framework/base/prose"
+	"github.com/holdfast-ha/holdfast/framework/base/stats"
 	"github.com/holdfast-ha/holdfast/framework/provider"
+	"github.com/holdfast-ha/holdfast/framework/run/maintenance"
 	"github.com/holdfast-ha/holdfast/framework/scaling"
-	"github.com/holdfast-ha/holdfast/framework/stats"
 )
 
 // constraints binds the same number of pods with each constraint, in several rounds, each in another order, and prints the medians of the

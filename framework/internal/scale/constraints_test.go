@@ -17,10 +17,10 @@ import (
 
 	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/clusters/clustertest"
-	"github.com/holdfast-ha/holdfast/framework/hold"
-	"github.com/holdfast-ha/holdfast/framework/internal/errtest"
-	"github.com/holdfast-ha/holdfast/framework/maintenance"
-	"github.com/holdfast-ha/holdfast/framework/poll"
+	"github.com/holdfast-ha/holdfast/framework/base/errtest"
+	"github.com/holdfast-ha/holdfast/framework/base/poll"
+	"github.com/holdfast-ha/holdfast/framework/fault/hold"
+	"github.com/holdfast-ha/holdfast/framework/run/maintenance"
 	"github.com/holdfast-ha/holdfast/framework/scaling"
 )
 

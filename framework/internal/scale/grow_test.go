@@ -9,12 +9,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/holdfast-ha/holdfast/framework/base/errtest"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	ht "github.com/holdfast-ha/holdfast/framework/history/historytest"
-	"github.com/holdfast-ha/holdfast/framework/internal/errtest"
-	"github.com/holdfast-ha/holdfast/framework/invariant"
 	"github.com/holdfast-ha/holdfast/framework/judge"
-	"github.com/holdfast-ha/holdfast/framework/verdict"
+	"github.com/holdfast-ha/holdfast/framework/judge/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge/verdict"
 )
 
 // small is a record of the healthy run on a cluster that also has three simulated nodes, and on them two filling pods; one of them is replaced.

@@ -13,10 +13,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/holdfast-ha/holdfast/framework/internal/errtest"
+	"github.com/holdfast-ha/holdfast/framework/base/errtest"
 	"github.com/holdfast-ha/holdfast/framework/judge"
+	"github.com/holdfast-ha/holdfast/framework/judge/verdict"
 	"github.com/holdfast-ha/holdfast/framework/scaling"
-	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 // TestMain is the command itself where a measurement has it write a record.

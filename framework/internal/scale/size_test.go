@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/holdfast-ha/holdfast/framework/internal/errtest"
+	"github.com/holdfast-ha/holdfast/framework/base/errtest"
 	"github.com/holdfast-ha/holdfast/framework/scaling"
 )
 

@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/holdfast-ha/holdfast/framework/prose"
+	"github.com/holdfast-ha/holdfast/framework/base/prose"
 	"github.com/holdfast-ha/holdfast/framework/scaling"
 )
 

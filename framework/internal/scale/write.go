@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/holdfast-ha/holdfast/framework/history/historytest"
-	"github.com/holdfast-ha/holdfast/framework/invariant"
+	"github.com/holdfast-ha/holdfast/framework/judge/invariant"
 )
 
 // writtenScenario is the scenario of a written record, and the folder of the record in that of its run.

@@ -11,9 +11,9 @@ import (
 	"strconv"
 	"sync"
 
+	"github.com/holdfast-ha/holdfast/framework/base/poll"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/load"
-	"github.com/holdfast-ha/holdfast/framework/poll"
 )
 
 // collector collects the rows of one worker.

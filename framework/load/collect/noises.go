@@ -4,7 +4,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/holdfast-ha/holdfast/framework/noise"
+	"github.com/holdfast-ha/holdfast/framework/history/noise"
 )
 
 // noises keeps the worker's noise samples: one a second, for a day at most.

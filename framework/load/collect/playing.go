@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/noise"
 	"github.com/holdfast-ha/holdfast/framework/load"
-	"github.com/holdfast-ha/holdfast/framework/noise"
 )
 
 // playing is a worker's current plan, and what is kept of it until it is collected.

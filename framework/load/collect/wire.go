@@ -2,8 +2,8 @@ package collect
 
 import (
 	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/history/noise"
 	"github.com/holdfast-ha/holdfast/framework/load"
-	"github.com/holdfast-ha/holdfast/framework/noise"
 )
 
 // headerWorker marks every answer of a worker, as opposed to those of proxies. Its value identifies the process, so that a

@@ -19,7 +19,7 @@ import (
 	"google.golang.org/protobuf/types/dynamicpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	"github.com/holdfast-ha/holdfast/framework/poll"
+	"github.com/holdfast-ha/holdfast/framework/base/poll"
 )
 
 // OrdersSet is the descriptor set of a service orders.v1.Orders, and of what it imports. Get takes an id and answers with an Order;

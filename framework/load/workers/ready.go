@@ -15,9 +15,9 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"github.com/holdfast-ha/holdfast/framework/base/poll"
+	"github.com/holdfast-ha/holdfast/framework/base/prose"
 	"github.com/holdfast-ha/holdfast/framework/load/collect"
-	"github.com/holdfast-ha/holdfast/framework/poll"
-	"github.com/holdfast-ha/holdfast/framework/prose"
 	"github.com/holdfast-ha/holdfast/workloads"
 )
 

@@ -18,9 +18,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/holdfast-ha/holdfast/framework/base/poll"
 	"github.com/holdfast-ha/holdfast/framework/patrol"
 	"github.com/holdfast-ha/holdfast/framework/patrol/patroltest"
-	"github.com/holdfast-ha/holdfast/framework/poll"
 	"github.com/holdfast-ha/holdfast/workloads"
 )
 

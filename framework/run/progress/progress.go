@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/term"
 
-	"github.com/holdfast-ha/holdfast/clusters/output"
+	"github.com/holdfast-ha/holdfast/framework/base/output"
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 

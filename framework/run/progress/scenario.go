@@ -7,7 +7,7 @@ import (
 
 	"github.com/schollz/progressbar/v3"
 
-	"github.com/holdfast-ha/holdfast/clusters/output"
+	"github.com/holdfast-ha/holdfast/framework/base/output"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 )

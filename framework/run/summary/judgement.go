@@ -11,7 +11,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/judge"
 	"github.com/holdfast-ha/holdfast/framework/judge/stored"
-	"github.com/holdfast-ha/holdfast/framework/verdict"
+	"github.com/holdfast-ha/holdfast/framework/judge/verdict"
 )
 
 // columns is the width of what is printed.

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
-	"github.com/holdfast-ha/holdfast/framework/verdict"
+	"github.com/holdfast-ha/holdfast/framework/judge/verdict"
 )
 
 // mutantCounts are the results of a run's mutants. Mutants that are caught by chance only are counted apart, because they may be missed.

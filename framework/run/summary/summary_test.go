@@ -10,8 +10,8 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/judge"
 	"github.com/holdfast-ha/holdfast/framework/judge/stored"
+	"github.com/holdfast-ha/holdfast/framework/judge/verdict"
 	"github.com/holdfast-ha/holdfast/framework/run/summary"
-	"github.com/holdfast-ha/holdfast/framework/verdict"
 )
 
 // The summary names unsupported scenarios and does not count them.

@@ -14,8 +14,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"sigs.k8s.io/yaml"
 
-	"github.com/holdfast-ha/holdfast/framework/analysis/attribution"
-	"github.com/holdfast-ha/holdfast/framework/poll"
+	"github.com/holdfast-ha/holdfast/framework/base/poll"
+	"github.com/holdfast-ha/holdfast/framework/judge/analysis/attribution"
 )
 
 // kubeadm's names for kube-proxy's DaemonSet and ConfigMap, and for the configuration in it.
@@ -46,7 +46,7 @@ const (
 //     and its withdrawal waits for nearly the whole pause.
 //
 // 9 s are long enough for the old pod to refuse connections for 6 s after a preStop sleep of 3 s, and short enough to attribute
-// each failure: a withdrawal explains failures of the 10 s after it (proxyLagAtMost in framework/invariant).
+// each failure: a withdrawal explains failures of the 10 s after it (proxyLagAtMost in framework/judge/invariant).
 const proxyPause = 9 * time.Second
 
 // defaultSyncPeriod is kube-proxy's default. kube-proxy rejects a minSyncPeriod that is longer than syncPeriod.

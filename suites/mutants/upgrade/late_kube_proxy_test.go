@@ -12,7 +12,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	"sigs.k8s.io/yaml"
 
-	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
+	"github.com/holdfast-ha/holdfast/framework/judge/analysis/evidence"
 	"github.com/holdfast-ha/holdfast/workloads"
 )
 
@@ -72,7 +72,7 @@ func checkDelay(t *testing.T, text string) {
 // The pause must be several seconds longer than the workload's preStop sleep, or no request would fail, and shorter than the
 // time for which a withdrawal explains a failure.
 func TestThePauseIsSeenAndNamed(t *testing.T) {
-	const explained = 10 * time.Second // proxyLagAtMost in framework/invariant
+	const explained = 10 * time.Second // proxyLagAtMost in framework/judge/invariant
 	sleep := workloads.Backend{}.WithDefaults().PreStop
 	if proxyPause-sleep < 5*time.Second || proxyPause >= explained || sleep < evidence.PropagationSlack {
 		t.Errorf("pause %s, preStop sleep %s", proxyPause, sleep)

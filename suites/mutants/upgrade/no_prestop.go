@@ -1,7 +1,7 @@
 package upgrade
 
 import (
-	"github.com/holdfast-ha/holdfast/framework/analysis/attribution"
+	"github.com/holdfast-ha/holdfast/framework/judge/analysis/attribution"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/workloads"
 )

@@ -1,8 +1,8 @@
 package shop
 
 import (
-	"github.com/holdfast-ha/holdfast/framework/analysis/evidence"
-	"github.com/holdfast-ha/holdfast/framework/verdict"
+	"github.com/holdfast-ha/holdfast/framework/judge/analysis/evidence"
+	"github.com/holdfast-ha/holdfast/framework/judge/verdict"
 )
 
 // NoRestarts promises that no container of the workload restarts, whatever is done to the cluster.
