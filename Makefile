@@ -35,11 +35,8 @@ help: ## Show this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z0-9-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: build
-build: ## Build bin/holdfast, one static binary; on macOS also the one for Linux that containers run
+build: ## Build bin/holdfast, one static binary
 	$(BUILD) -o bin/holdfast .
-	@if [ "$$(go env GOHOSTOS)" != linux ]; then \
-	  set -x; GOOS=linux $(BUILD) -o "bin/holdfast-linux-$$(go env GOARCH)" .; \
-	fi
 
 .PHONY: test
 test: chromium prometheus $(GOTESTSUM) ## Run every test that needs no cluster, with the race detector

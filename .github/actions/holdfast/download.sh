@@ -42,10 +42,6 @@ if [ "$got" != "$wanted" ]; then
   echo "::error title=holdfast $release is not what was published::$name has the sum $got, and checksums.txt says '$wanted'. Nothing of it is run, and nothing is built in its place."
   exit 1
 fi
-members=(holdfast)
-if [[ $platform == darwin_* ]]; then
-  members+=("holdfast-linux-${platform#darwin_}") # for containers
-fi
-tar -xzf "$into/$name" -C "$into" "${members[@]}"
+tar -xzf "$into/$name" -C "$into" holdfast
 echo "holdfast is release $release, downloaded from $from and compared with its sum"
 echo "program=$into/holdfast" >> "$GITHUB_OUTPUT"

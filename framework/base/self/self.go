@@ -4,9 +4,7 @@
 package self
 
 import (
-	"cmp"
 	"context"
-	"debug/buildinfo"
 	"debug/elf"
 	"errors"
 	"fmt"
@@ -27,8 +25,8 @@ const command = "github.com/holdfast-ha/holdfast"
 // Variable names an executable to use instead of the one that Path finds.
 const Variable = "HOLDFAST_EXECUTABLE"
 
-// Path is the path of a static holdfast executable for Linux: that of this process if this process is holdfast on Linux. On another system it
-// is Beside. A test, or another program that uses holdfast's packages, cannot take the place of holdfast in a container. For such a program
+// Path is the path of a static holdfast executable for Linux: that of this process if this process is holdfast on Linux. On another system
+// Variable must name one. A test, or another program that uses holdfast's packages, cannot take the place of holdfast in a container. For such a program
 // Path compiles holdfast with the Go toolchain, in the module of the working directory, and keeps it in dir.
 func Path(ctx context.Context, dir string) (string, error) {
 	path, err := find(ctx, dir)
@@ -57,38 +55,7 @@ func find(ctx context.Context, dir string) (string, error) {
 	case runtime.GOOS == "linux":
 		return running, nil
 	}
-	return beside(running, runtime.GOARCH)
-}
-
-// Beside is the name of the file that holds the Linux executable for an architecture, in the folder of an executable for another system.
-func Beside(arch string) string { return "holdfast-linux-" + arch }
-
-// beside finds the Linux executable that belongs to an executable for another system. Homebrew and krew run that through a link.
-func beside(running, arch string) (string, error) {
-	target, err := filepath.EvalSymlinks(running)
-	if err != nil {
-		return "", err
-	}
-	path := filepath.Join(filepath.Dir(target), Beside(arch))
-	theirs, err := buildinfo.ReadFile(path)
-	if err != nil {
-		return "", fmt.Errorf("containers run on Linux, and %s does not: it needs %s, which is beside it in the archive of a release, and which 'make build' "+
-			"makes: %w; or set %s to an executable for linux/%s", running, path, err, Variable, arch)
-	}
-	if ours, ok := debug.ReadBuildInfo(); ok && source(ours) != source(theirs) {
-		return "", fmt.Errorf("%s was built from %s, and %s from %s: use both files of one release, or run 'make build'", path, source(theirs), running, source(ours))
-	}
-	return path, nil
-}
-
-// source is what an executable was built from: a commit, or else the version of the module. The two executables of holdfast talk to each other.
-func source(about *debug.BuildInfo) string {
-	for _, s := range about.Settings {
-		if s.Key == "vcs.revision" {
-			return s.Value
-		}
-	}
-	return cmp.Or(about.Main.Version, "unknown")
+	return "", fmt.Errorf("containers run on Linux, and %s does not: set %s to the executable of the same release for linux/%s", running, Variable, runtime.GOARCH)
 }
 
 // Running is the path of this process's executable, if this process is holdfast; otherwise it is empty.
