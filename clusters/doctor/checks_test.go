@@ -32,6 +32,24 @@ func TestChecksNotice(t *testing.T) {
 			change: func(_ *testing.T, c changed) { c.e.driver = "vfs" },
 			check:  "engine", status: Warn, found: "copies the whole image for every node", remedy: "ext4",
 		},
+		"containers on another machine": {
+			change: func(_ *testing.T, c changed) { c.e.elsewhere = true },
+			check:  "machine", status: Warn, found: "not checked", remedy: "holdfast doctor",
+		},
+		"a Mac": {
+			change: func(_ *testing.T, c changed) { c.m.system = "darwin" },
+			check:  "machine", status: Warn, found: "not checked", remedy: "holdfast doctor",
+		},
+		"no node image": {
+			change: func(*testing.T, changed) {},
+			check:  "first run", status: OK, found: "12 to 26 minutes", remedy: "holdfast image load",
+		},
+		"a node image": {
+			change: func(_ *testing.T, c changed) {
+				c.e.lists = map[string]string{"image inspect localhost/holdfast/node": `[{"Id":"a"}]`}
+			},
+			check: "first run", status: OK, found: "about a minute: its node image is here (localhost/holdfast/node:",
+		},
 		"no cgroups": {
 			change: func(t *testing.T, c changed) { c.m.remove(t, "/sys/fs/cgroup") },
 			check:  "cgroups", status: Fail, found: "not mounted", remedy: "is mounted",

@@ -57,9 +57,8 @@ type Report struct {
 	Checks []Check `json:"checks"`
 }
 
-// Examine runs all checks, which takes about a second, or some seconds more if there is no node image and no registry answers. As root, and where nodes run on
-// another machine, it first does the same as Prepare. It installs nothing unless
-// Options.Install is set.
+// Examine runs all checks, which takes about a second. As root it first does the same as Prepare. It installs nothing unless Options.Install is
+// set.
 func Examine(ctx context.Context, o Options) Report {
 	return thisMachine().examine(ctx, o)
 }
@@ -68,27 +67,24 @@ func (m *machine) examine(ctx context.Context, o Options) Report {
 	if o.Nodes <= 0 {
 		o.Nodes = DefaultNodes
 	}
-	m.foresee = once(m.foresee) // it may ask a registry for seconds, and two checks need it
 	found, engineCheck := m.engine(ctx, o)
 	report := Report{OK: true, Nodes: o.Nodes}
 	for _, check := range slices.Concat(
 		[]Check{engineCheck},
 		m.where(ctx, found, o),
-		[]Check{m.firstRun(ctx, found, o), balancer(ctx, found), leftovers(ctx, found)},
+		[]Check{firstRun(ctx, found, o), balancer(ctx, found), leftovers(ctx, found)},
 	) {
 		report.Add(check)
 	}
 	return report
 }
 
-// where checks the machine that nodes run on: this one, or that of the engine.
+// where checks the machine that nodes run on, if it is this one.
 func (m *machine) where(ctx context.Context, e containerEngine, o Options) []Check {
-	switch {
-	case e != nil && e.Elsewhere():
-		f, _, _ := m.forecast(ctx, e, o) // firstRun reports the error
-		return append(surveyed(ctx, e, o.Nodes), m.kernelBy(nodeImage{e, f.Held}.try).features(ctx)...)
-	case e == nil && m.system != "linux":
-		return []Check{{Name: "machine", Status: Warn, Found: "unknown without an engine: nodes run in the engine's Linux machine"}}
+	if m.system != "linux" || e != nil && e.Elsewhere() {
+		return []Check{{
+			Name: "machine", Status: Warn, Found: "not checked: containers run on another machine than this one", Remedy: "run 'holdfast doctor' there, if it is Linux",
+		}}
 	}
 	_ = m.prepare() // the affected check reports what could not be prepared
 	return slices.Concat(
@@ -106,7 +102,8 @@ func (r *Report) Add(check Check) {
 
 // containerEngine is the part of engine.Engine that this package uses.
 type containerEngine interface {
-	inside
+	Name() string
+	Elsewhere() bool
 	Version() string
 	Runtime() string
 	StorageDriver() string

@@ -40,7 +40,6 @@ func TestExamine(t *testing.T) {
 	}{
 		"laptop": {ok: true, machine: func(t *testing.T) *machine { m, _ := laptop(t); return m }},
 		"hybrid": {ok: true, machine: func(t *testing.T) *machine { m, _ := hybrid(t); return m }},
-		"mac":    {ok: true, machine: func(t *testing.T) *machine { m, _, _ := mac(t); return m }},
 		"nothing": {machine: func(t *testing.T) *machine {
 			m, _ := newMachine(t, nil)
 			m.uid = 1000

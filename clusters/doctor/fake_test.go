@@ -3,7 +3,6 @@ package doctor
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,8 +11,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/holdfast-ha/holdfast/clusters/engine"
-	"github.com/holdfast-ha/holdfast/clusters/nodeimage"
-	"github.com/holdfast-ha/holdfast/clusters/nodeimage/registry"
 )
 
 // laptop is a healthy machine: cgroup v2, a user other than root, and docker.
@@ -75,11 +72,7 @@ func newMachine(t *testing.T, files map[string]string) (*machine, *fakeEngine) {
 		write:     func(path string, content []byte) error { return os.WriteFile(path, content, 0o600) },
 		isolated:  func(context.Context, string, ...string) error { return nil },
 		find:      func(context.Context, engine.Options) (containerEngine, error) { return e, nil },
-		foresee: func(context.Context, registry.Asker, string, nodeimage.Options) (nodeimage.Forecast, error) {
-			return nodeimage.Forecast{Kubernetes: "v1.37.1", Held: "localhost/holdfast/node:v1.37.1-abc"}, nil
-		},
-		cores:  2,
-		system: "linux",
+		system:    "linux",
 	}
 	for path, content := range files {
 		m.put(t, path, content)
@@ -125,9 +118,7 @@ type fakeEngine struct {
 	refusals                       []engine.Refusal
 	lists                          map[string]string // output of a command, by the prefix of the command
 	err                            error
-
-	elsewhere bool
-	survey    func(nodes string) (string, error) // what Survey writes where the engine runs containers
+	elsewhere                      bool
 }
 
 func (e *fakeEngine) Name() string               { return e.name }
@@ -138,14 +129,6 @@ func (e *fakeEngine) StorageDir() string         { return e.storage }
 func (e *fakeEngine) Refusals() []engine.Refusal { return e.refusals }
 
 func (e *fakeEngine) Elsewhere() bool { return e.elsewhere }
-
-func (e *fakeEngine) Inside(_ context.Context, args ...string) ([]byte, error) {
-	if len(args) != 5 || args[0] != SurveyCommand {
-		return nil, fmt.Errorf("run %q inside", args)
-	}
-	said, err := e.survey(args[2])
-	return []byte(said), err
-}
 
 func (e *fakeEngine) Output(_ context.Context, args ...string) ([]byte, error) {
 	line := strings.Join(args, " ")

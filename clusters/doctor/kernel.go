@@ -1,7 +1,6 @@
 package doctor
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -62,7 +61,7 @@ func (m *machine) kernel(ctx context.Context, name, works, distributed string, t
 		err := m.isolated(ctx, t.stdin, t.command...)
 		switch {
 		case errors.Is(err, errNotTried):
-			return Check{Name: name, Status: Warn, Found: err.Error(), Remedy: cmp.Or(m.untried, "run as root, with "+distributed+" installed")}
+			return Check{Name: name, Status: Warn, Found: err.Error(), Remedy: "run as root, with " + distributed + " installed"}
 		case err != nil:
 			return Check{Name: name, Status: t.status, Found: t.refusal + ": " + err.Error(), Remedy: t.remedy}
 		}

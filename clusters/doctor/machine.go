@@ -15,7 +15,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/holdfast-ha/holdfast/clusters/engine"
-	"github.com/holdfast-ha/holdfast/clusters/nodeimage"
 )
 
 // machine is the machine to examine. Tests replace its root folder and functions.
@@ -29,12 +28,8 @@ type machine struct {
 	write     func(path string, content []byte) error
 	// isolated runs a program in a new network namespace.
 	isolated func(ctx context.Context, stdin string, command ...string) error
-	untried  string // the remedy if isolated cannot run a program; empty: that of a machine that nodes run on
 	system   string // runtime.GOOS
 	find     func(ctx context.Context, o engine.Options) (containerEngine, error)
-	foresee  foreseer
-	// cores is how many cores this process may use.
-	cores int
 	// prepared describes what Prepare did, by path.
 	prepared map[string]string
 }
@@ -61,8 +56,6 @@ func thisMachine() *machine {
 			}
 			return found, nil
 		},
-		foresee: nodeimage.Foresee,
-		cores:   runtime.GOMAXPROCS(0), // which heeds the limits of this process's cgroup
 	}
 }
 

@@ -27,21 +27,25 @@ var inotifyRemedy = fmt.Sprintf("sudo sysctl -w fs.inotify.max_user_instances=%d
 // the limits are read-only, as in some containers, they do not change and Prepare returns no error: Examine reports whether
 // they suffice. Without root Prepare does nothing.
 //
-// Where the engine runs nodes on another machine, such as that of Docker Desktop, Prepare raises the limits there, in a privileged container.
-func Prepare(ctx context.Context, e inside) error {
+// Where the engine runs nodes on another machine, such as that of Docker Desktop, Prepare does nothing.
+func Prepare(ctx context.Context, e interface{ Elsewhere() bool }) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("prepare this machine: %w", context.Cause(ctx))
 	}
 	if e.Elsewhere() {
-		_, err := survey(ctx, e, DefaultNodes)
-		return err
+		return nil
 	}
 	return thisMachine().prepare()
 }
 
 func (m *machine) prepare() error {
-	m.raiseLimits()
-	if m.uid != 0 || m.exists(modulesPath) {
+	m.prepared = map[string]string{}
+	if m.uid != 0 {
+		return nil
+	}
+	m.raise(instancesPath, wantInstances)
+	m.raise(watchesPath, wantWatches)
+	if m.exists(modulesPath) {
 		return nil
 	}
 	if err := os.MkdirAll(m.path(modulesPath), 0o755); err != nil {
@@ -49,16 +53,6 @@ func (m *machine) prepare() error {
 	}
 	m.prepared[modulesPath] = "created"
 	return nil
-}
-
-// raiseLimits raises the inotify limits, as root.
-func (m *machine) raiseLimits() {
-	m.prepared = map[string]string{}
-	if m.uid != 0 {
-		return
-	}
-	m.raise(instancesPath, wantInstances)
-	m.raise(watchesPath, wantWatches)
 }
 
 // raise writes a kernel setting unless it is already high enough.

@@ -26,15 +26,12 @@ const interruptGrace = 5 * time.Second
 
 // Engine is a container engine that has run a privileged container. Find returns one.
 type Engine struct {
-	name     string
-	path     string
-	env      []string
-	facts    facts
-	refusals []Refusal
-
+	name      string
+	path      string
+	env       []string
+	facts     facts
+	refusals  []Refusal
 	elsewhere bool
-	cacheDir  string
-	host      host
 }
 
 // facts are what an engine reports about itself.

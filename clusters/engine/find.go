@@ -168,7 +168,7 @@ func (s *search) tryOne(ctx context.Context, k kind) (*Engine, error) {
 	if about.Arch != "" && about.Arch != s.arch {
 		return nil, fmt.Errorf("it runs containers for %s, and this holdfast is for %s: use the holdfast for %s", about.Arch, s.arch, about.Arch)
 	}
-	found := &Engine{name: k.name(), path: path, env: env, facts: about, elsewhere: s.isElsewhere(about), cacheDir: s.options.CacheDir, host: s.host}
+	found := &Engine{name: k.name(), path: path, env: env, facts: about, elsewhere: s.isElsewhere(about)}
 	mark := fingerprint(path, config, fmt.Sprint(about), fmt.Sprint(s.uid), s.capabilities(), s.text(bootIDFile))
 	if proven(s.options.CacheDir, k.name(), mark) {
 		return found, nil

@@ -40,26 +40,13 @@ func TestOnAMac(t *testing.T) {
 			programs: []string{"docker"}, answers: works("docker", desktop),
 			want: "docker 28.3.2 on 8 arm64 CPUs, kernel 6.10.14-linuxkit", env: []string{"KIND_EXPERIMENTAL_PROVIDER=docker"},
 		},
-		"podman's machine": {
-			programs: []string{"podman"}, answers: works("podman", machine),
-			want: "podman 5.4.1 on 5 arm64 CPUs, kernel 6.12.13-200.fc41.aarch64", env: []string{"KIND_EXPERIMENTAL_PROVIDER=podman"},
-		},
 		"podman's machine, rootless": {
 			programs: []string{"podman"}, answers: works("podman", strings.Replace(machine, `"rootless": false`, `"rootless": true`, 1)),
 			want: "its machine is rootless, and nodes need root there\ntry one of these:\n  podman machine stop; podman machine set --rootful; podman machine start",
 		},
-		"podman's machine, stopped": {
-			programs: []string{"podman"},
-			answers:  map[string]answer{"podman info": {err: exits(t, 125, "Cannot connect to Podman. Please verify your connection to the Linux system")}},
-			want:     "\n  podman machine start\n",
-		},
 		"Docker Desktop, stopped": {
 			programs: []string{"docker"}, answers: map[string]answer{"docker info": {text: dockerDown, err: exits(t, 1, "Cannot connect")}},
 			want: "\n  start Docker Desktop, or 'colima start'\n",
-		},
-		"a machine of another architecture": {
-			programs: []string{"docker"}, answers: works("docker", strings.Replace(desktop, "aarch64", "x86_64", 1)),
-			want: "it runs containers for amd64, and this holdfast is for arm64: use the holdfast for amd64",
 		},
 		"nothing": {want: "install and start Docker Desktop, Colima, or podman with a machine that is rootful"},
 	} {
@@ -86,29 +73,6 @@ func TestOnAMac(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-// A command of holdfast runs where containers run, and leaves nothing there.
-func TestInside(t *testing.T) {
-	h, f := mac(t, works("docker", stored(t, "docker-desktop.json")), "docker")
-	found, err := find(t.Context(), h, Options{CacheDir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	f.answers["docker run"] = answer{text: "42\n"}
-	f.asked = nil
-	said, err := found.Inside(t.Context(), "survey", "--nodes", "5")
-	if err != nil || string(said) != "42\n" {
-		t.Errorf("it said %q, %v", said, err)
-	}
-	for i, want := range []string{"docker import ", "docker run --rm ", "docker rm --force ", "docker rmi --force "} {
-		if i >= len(f.asked) || !strings.HasPrefix(f.asked[i], want) {
-			t.Fatalf("asked %q, want %q as number %d", f.asked, want, i)
-		}
-	}
-	if run := f.asked[1]; !strings.Contains(run, " --privileged --network host ") || !strings.HasSuffix(run, " survey --nodes 5") {
-		t.Errorf("run as %q", run)
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
-	"slices"
 	"strings"
 	"time"
 )
@@ -22,29 +21,13 @@ const cleanLimit = 30 * time.Second
 // merely answers proves nothing: it may lack a capability, a cgroup controller or a network plugin. There may be no registry, so
 // the container runs holdfast itself; program is the path of its executable.
 func prove(ctx context.Context, h host, e *Engine, program string) error {
-	_, err := runSelf(ctx, h, e, program, nil, ProbeCommand)
-	return err
-}
-
-// Inside runs a command of holdfast in a privileged container, where the engine runs containers, and returns its standard output. The
-// container has the host's network, and is removed.
-func (e *Engine) Inside(ctx context.Context, args ...string) ([]byte, error) {
-	program, err := e.host.program(ctx, e.cacheDir)
-	if err != nil {
-		return nil, err
-	}
-	return runSelf(ctx, e.host, e, program, []string{"--network", "host"}, args...)
-}
-
-// runSelf runs a command of holdfast in a privileged container, and removes the container and its image.
-func runSelf(ctx context.Context, h host, e *Engine, program string, options []string, args ...string) (said []byte, err error) {
 	// The image name is fully qualified, so that no engine asks a registry. Container and image names are random, and so is the
 	// layer, because the name of its program is. Otherwise concurrent proofs would remove each other's.
 	name := "holdfast-probe-" + strings.ToLower(rand.Text()[:8])
 	image := "localhost/" + name + ":latest"
 	archive, err := rootFS(name, program)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, proofLimit, fmt.Errorf("not finished within %s", proofLimit))
 	defer cancel()
@@ -58,11 +41,10 @@ func runSelf(ctx context.Context, h host, e *Engine, program string, options []s
 		_, _ = call(clean, nil, "rmi", "--force", image)
 	}()
 	if _, err := call(ctx, archive, "import", "--change", "LABEL "+Label+"=probe", "-", image); err != nil {
-		return nil, fmt.Errorf("import the probe image: %w", why(err))
+		return fmt.Errorf("import the probe image: %w", why(err))
 	}
-	run := append([]string{"run", "--rm", "--name", name, "--label", Label + "=probe", "--pull=never", "--privileged"}, options...)
-	said, err = call(ctx, nil, slices.Concat(run, []string{image, "/" + name}, args)...)
-	return said, explain(err)
+	_, err = call(ctx, nil, "run", "--rm", "--name", name, "--label", Label+"=probe", "--pull=never", "--privileged", image, "/"+name, ProbeCommand)
+	return explain(err)
 }
 
 // explain interprets the exit status of the probe.

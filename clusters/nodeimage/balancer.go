@@ -15,7 +15,6 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters/balancer"
 	"github.com/holdfast-ha/holdfast/clusters/engine"
 	"github.com/holdfast-ha/holdfast/clusters/nodeimage/layer"
-	"github.com/holdfast-ha/holdfast/clusters/nodeimage/linuxonly"
 	"github.com/holdfast-ha/holdfast/clusters/nodeimage/registry"
 )
 
@@ -50,7 +49,7 @@ const envoyScript = "#!/bin/sh\nexec /usr/local/bin/holdfast " + balancer.Comman
 // EnsureBalancer makes sure that the engine holds the image that kind starts in front of several control planes: the one
 // that the engine has, otherwise kind's own from a registry, otherwise a replacement that is built here and stored in this
 // engine alone, under the name of kind's image. A replacement that another recipe built counts as missing. On another system than
-// Linux there is no replacement, and the error is a linuxonly.Error.
+// Linux there is no replacement, and the error says what to do.
 //
 // Why a replacement image, and not control planes that join without a load balancer: kind always starts a load balancer for
 // several control planes, and with the replacement kind's cluster creation, kubeconfigs and cluster deletion work unchanged. Why
@@ -88,7 +87,7 @@ func ensureBalancer(ctx context.Context, h host, e registry.Engine, o Options) (
 	if ctx.Err() != nil {
 		return Balancer{}, context.Cause(ctx)
 	}
-	if err := linuxonly.Check(ctx, h.system, e, linuxonly.Balancer, unsent); err != nil {
+	if err := h.checkBuilds(ctx, e, "--balancer", unsent); err != nil {
 		return Balancer{}, err
 	}
 	if err := buildBalancer(ctx, h, e, o); err != nil {

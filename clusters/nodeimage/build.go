@@ -13,7 +13,6 @@ import (
 
 	"github.com/holdfast-ha/holdfast/clusters/engine"
 	"github.com/holdfast-ha/holdfast/clusters/nodeimage/cache"
-	"github.com/holdfast-ha/holdfast/clusters/nodeimage/linuxonly"
 	"github.com/holdfast-ha/holdfast/clusters/nodeimage/registry"
 )
 
@@ -65,7 +64,7 @@ func (h host) begin(ctx context.Context, o Options, of int) (b *builder, work st
 }
 
 func build(ctx context.Context, h host, e registry.Engine, version string, o Options) (ref registry.Ref, err error) {
-	if err := linuxonly.Check(ctx, h.system, e, linuxonly.Node(version), nil); err != nil {
+	if err := h.checkBuilds(ctx, e, saveNode(version), nil); err != nil {
 		return registry.Ref{}, err
 	}
 	holdfast, err := h.holdfast(ctx, o.CacheDir) // first, because a build takes minutes

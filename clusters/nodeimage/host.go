@@ -124,3 +124,24 @@ func (f *failure) Error() string {
 }
 
 func (f *failure) Unwrap() error { return f.cause }
+
+// saveNode is the option of 'holdfast image save' for the node image of a version of Kubernetes.
+func saveNode(version string) string { return "--kubernetes " + version }
+
+// checkBuilds refuses to build on a system that has no mount namespaces and none of Debian's tools. saved is the option of 'holdfast image save' for the
+// image, and pull is why no registry sent it; nil: none was asked.
+func (h host) checkBuilds(ctx context.Context, e registry.Asker, saved string, pull error) error {
+	if h.system == "linux" {
+		return nil
+	}
+	arch, err := registry.Architecture(ctx, e)
+	if err != nil {
+		arch = runtime.GOARCH // usually that of the engine's virtual machine too
+	}
+	unsent := ""
+	if pull != nil {
+		unsent = ", and no registry sent it: " + strings.ReplaceAll(pull.Error(), "\n", "; ")
+	}
+	return fmt.Errorf("the image is built only on Linux, and this is %s%s: let the container engine reach a registry that has it, or run 'holdfast image load FILE' "+
+		"with a file that 'holdfast image save FILE %s' wrote on a Linux machine of the same architecture (linux/%s)", h.system, unsent, saved, arch)
+}

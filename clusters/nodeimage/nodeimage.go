@@ -11,7 +11,6 @@ import (
 
 	"github.com/holdfast-ha/holdfast/clusters/engine"
 	"github.com/holdfast-ha/holdfast/clusters/nodeimage/cache"
-	"github.com/holdfast-ha/holdfast/clusters/nodeimage/linuxonly"
 	"github.com/holdfast-ha/holdfast/clusters/nodeimage/registry"
 )
 
@@ -53,7 +52,7 @@ func ClearCache(ctx context.Context, o Options) error {
 }
 
 // Ensure returns an image for a version of Kubernetes: one that the engine holds, otherwise kindest/node from a registry,
-// otherwise one that it builds, or on another system than Linux a linuxonly.Error. An empty version means DefaultKubernetes; then
+// otherwise one that it builds, or on another system than Linux an error that says what to do. An empty version means DefaultKubernetes; then
 // kind's own default image is accepted as well, both in the engine and from a registry. Ensure notices within seconds when no
 // registry answers.
 //
@@ -94,7 +93,7 @@ func ensure(
 			break // the registry would not answer for another image either
 		}
 	}
-	if err := linuxonly.Check(ctx, h.system, e, linuxonly.Node(wanted), unsent); err != nil {
+	if err := h.checkBuilds(ctx, e, saveNode(wanted), unsent); err != nil {
 		return registry.Ref{}, fmt.Errorf("get a node image for Kubernetes %s: %w", wanted, err)
 	}
 	return build(ctx, wanted)
@@ -117,6 +116,15 @@ func present(ctx context.Context, e registry.Asker, version string) (ref registr
 		}
 	}
 	return registry.Ref{}, false, nil
+}
+
+// Lookup is the image that Ensure would take from the engine; empty: it would pull or build one.
+func Lookup(ctx context.Context, e registry.Asker, version string) (string, error) {
+	if err := checkForm(orDefault(version)); err != nil {
+		return "", err
+	}
+	ref, _, err := present(ctx, e, version)
+	return ref.Image, err
 }
 
 // orDefault is the version that is meant: an empty one means DefaultKubernetes.

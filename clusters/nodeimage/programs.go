@@ -12,8 +12,6 @@ import (
 	"strings"
 
 	"golang.org/x/mod/modfile"
-
-	"github.com/holdfast-ha/holdfast/clusters/nodeimage/compiler"
 )
 
 const (
@@ -194,7 +192,7 @@ func (g goTool) compile(ctx context.Context, p program, dir, work string, log *o
 	_, err := g.run(ctx, call{dir: work, name: g.path, log: log,
 		args: []string{"build", "-trimpath", "-buildvcs=false", "-tags", p.tags, "-gcflags", "all=-dwarf=false", "-ldflags", "-s -w " + p.ldflags,
 			"-o", dir + string(filepath.Separator), what},
-		env: append(compiler.Env(g.readFile), "GOFLAGS=-mod=mod", "GOWORK=off", "GO111MODULE=on", "GOOS="+p.goos(), "GOARCH="+runtime.GOARCH, cgo),
+		env: append(compilerEnv(g.readFile), "GOFLAGS=-mod=mod", "GOWORK=off", "GO111MODULE=on", "GOOS="+p.goos(), "GOARCH="+runtime.GOARCH, cgo),
 	})
 	return err
 }

@@ -25,8 +25,7 @@ func doctorCommand() *cobra.Command {
 		Use:   "doctor",
 		Short: "Say whether a cluster can be made on this machine, and what to do if not",
 		Long: `doctor looks at everything that was seen to keep a cluster from starting: one line a check, with its remedy. The line "first run" says
-how long the first cluster takes, and why: its node image is here, can be pulled, or must be built, from which parts. As root doctor
-raises the inotify limits. It installs nothing unless --install is given. The exit code is 0 only if a cluster can be made.`,
+whether the first cluster waits for its node image. As root doctor raises the inotify limits. It installs nothing unless --install is given. The exit code is 0 only if a cluster can be made.`,
 		Example: "  holdfast doctor\n  holdfast doctor --nodes 8 --kubernetes v1.36.3 --json",
 		Args:    terminal.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

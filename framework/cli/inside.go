@@ -4,7 +4,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-ha/holdfast/clusters/balancer"
-	"github.com/holdfast-ha/holdfast/clusters/doctor"
 	"github.com/holdfast-ha/holdfast/clusters/engine"
 	"github.com/holdfast-ha/holdfast/clusters/existing"
 	"github.com/holdfast-ha/holdfast/clusters/nodenet"
@@ -16,7 +15,7 @@ import (
 // insideCommands run in containers and on nodes, where holdfast's own executable is the only program that is sure to be there, or below holdfast
 // itself.
 func insideCommands() []*cobra.Command {
-	return []*cobra.Command{probeCommand(), surveyCommand(), nodeNetworkCommand(), loadBalancerCommand(), pluginCommand()}
+	return []*cobra.Command{probeCommand(), nodeNetworkCommand(), loadBalancerCommand(), pluginCommand()}
 }
 
 func probeCommand() *cobra.Command {
@@ -30,19 +29,6 @@ func probeCommand() *cobra.Command {
 			return nil
 		},
 	}
-}
-
-func surveyCommand() *cobra.Command {
-	var nodes int
-	var program string
-	cmd := &cobra.Command{
-		Use: doctor.SurveyCommand, Short: "Check from inside of a container the machine that nodes will run on", Args: terminal.NoArgs, Hidden: true,
-		Example: "  holdfast " + doctor.SurveyCommand + " --nodes 5",
-		RunE:    func(cmd *cobra.Command, _ []string) error { return doctor.Survey(cmd.OutOrStdout(), nodes, program) },
-	}
-	cmd.Flags().IntVar(&nodes, "nodes", doctor.DefaultNodes, "how many nodes the cluster is to have")
-	cmd.Flags().StringVar(&program, "engine", engine.Docker, "the engine that runs this container, for the remedies")
-	return cmd
 }
 
 func nodeNetworkCommand() *cobra.Command {

@@ -1,4 +1,4 @@
-package compiler
+package nodeimage
 
 import (
 	"fmt"
@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-func TestEnv(t *testing.T) {
+func TestCompilerEnv(t *testing.T) {
 	gib := func(n int) string {
 		return fmt.Sprintf("MemTotal: 1 kB\nMemFree: 1 kB\nMemAvailable:  %d kB\nBuffers: 1 kB\n", n*runtime.GOMAXPROCS(0)<<20)
 	}
@@ -40,7 +40,7 @@ func TestEnv(t *testing.T) {
 				}
 				return nil, os.ErrNotExist
 			}
-			if got := strings.Join(Env(read), " "); got != c.want {
+			if got := strings.Join(compilerEnv(read), " "); got != c.want {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
 		})
