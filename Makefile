@@ -53,8 +53,8 @@ plain-cluster: ## Make a cluster that holdfast did not make, for trying record a
 	go run ./framework/internal/plaincluster up $(or $(DIR),/tmp/plain)
 
 .PHONY: test-patrol
-test-patrol: prometheus ## Have a real Prometheus and Alertmanager tell each state that the patrol's alerts are about (some minutes)
-	PATH="$$PATH:$(PROMETHEUS)/usr/bin" go test -count 1 -tags e2e -timeout 30m -v -run '^TestAlerts(OnARealPrometheus|OutliveThePatrolsTroubles)$$' ./framework/patrol/emit
+test-patrol: prometheus ## Have a real Prometheus and Alertmanager report each state that the audit's alerts are about (some minutes)
+	PATH="$$PATH:$(PROMETHEUS)/usr/bin" go test -count 1 -tags e2e -timeout 30m -v -run '^TestAlertsOnARealPrometheus$$' ./framework/audit/exporter
 
 .PHONY: fuzz-scheduler
 fuzz-scheduler: ## Compare our placement rules with kube-scheduler's own on N=100000 random clusters; SEED=1 (compiles for minutes)
@@ -178,7 +178,6 @@ bench: build chromium ## Run the benchmarks, side by side with what they are mea
 	go test -run '^$$' -bench . -benchmem ./framework/history ./framework/judge/invariant
 	go test -run '^$$' -bench . -benchtime 1x ./framework/export
 	go test -run '^$$' -bench . -benchtime 1x -timeout 40m ./framework/load/collect ./framework/selftest
-	go test -run '^$$' -bench Patrol -benchtime 1x -timeout 30m ./framework/patrol
 	go test -count 1 -run '^TestADay$$' -v ./framework/run/recording -args -hours 24
 	go test -count 1 -run '^(TestFalseAlarms|TestPower|TestFoundAsOftenAsComputed)$$' -v ./reports/trend -args -simulations 100
 	go test -count 1 -run '^TestTheReportOfManyRequests$$' -timeout 30m -v ./reports/page -args -requests 10000000
@@ -230,7 +229,7 @@ chromium:
 	  echo "no Chromium: install it, or set HOLDFAST_NO_CHROMIUM=1 to skip the test that needs it"; exit 1; \
 	fi
 
-# The patrol's alerting rules are tried by Prometheus itself. On Debian its packages are unpacked for that, unless told not to.
+# The audit's alerting rules are tried by Prometheus itself. On Debian its packages are unpacked for that, unless told not to.
 .PHONY: prometheus
 prometheus:
 	@export PATH="$$PATH:$(PROMETHEUS)/usr/bin"; \
@@ -239,7 +238,7 @@ prometheus:
 	elif [ "$$HOLDFAST_NO_INSTALL" = 1 ]; then \
 	  echo "no Prometheus, and HOLDFAST_NO_INSTALL=1: put promtool, prometheus and alertmanager on the PATH, or set HOLDFAST_NO_PROMETHEUS=1 to skip the tests that need them"; exit 1; \
 	elif command -v apt-get >/dev/null && command -v dpkg-deb >/dev/null; then \
-	  echo "unpacking the distribution's prometheus and prometheus-alertmanager into $(PROMETHEUS), for the tests of the patrol's alerts (HOLDFAST_NO_INSTALL=1 refuses)"; \
+	  echo "unpacking the distribution's prometheus and prometheus-alertmanager into $(PROMETHEUS), for the tests of the audit's alerts (HOLDFAST_NO_INSTALL=1 refuses)"; \
 	  set -e; if [ "$$(id -u)" = 0 ]; then apt-get update -qq; fi; rm -rf $(PROMETHEUS).part; mkdir -p $(PROMETHEUS).part; cd $(PROMETHEUS).part; \
 	  apt-get download -qq -o APT::Sandbox::User=root prometheus prometheus-alertmanager; \
 	  for package in *.deb; do dpkg-deb -x $$package .; rm $$package; done; rm -rf $(PROMETHEUS); mv $(PROMETHEUS).part $(PROMETHEUS); \

@@ -106,10 +106,10 @@ func TestExitCodesOfSignals(t *testing.T) {
 	}
 }
 
-// A patrol that is told to end has done what it was asked for.
-func TestAPatrolEndsBySIGTERM(t *testing.T) {
+// An audit that serves metrics has done what it was asked for when it is told to end.
+func TestAServingAuditEndsBySIGTERM(t *testing.T) {
 	silent, asked := silentServer(t)
-	cmd := holdfast(t, "audit", "--serve", "127.0.0.1:0", "--kubeconfig", kubeconfig(t, silent))
+	cmd := holdfast(t, "audit", "--listen", "127.0.0.1:0", "--kubeconfig", kubeconfig(t, silent))
 	var said strings.Builder
 	cmd.Stderr = &said
 	if err := cmd.Start(); err != nil {
@@ -119,7 +119,7 @@ func TestAPatrolEndsBySIGTERM(t *testing.T) {
 	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	if code := codeOf(t, cmd.Wait()); code != 0 || !strings.Contains(said.String(), "patrol: a page at http://127.0.0.1:") {
+	if code := codeOf(t, cmd.Wait()); code != 0 || !strings.Contains(said.String(), "audit: metrics at http://127.0.0.1:") {
 		t.Errorf("exit code %d\n%s", code, said.String())
 	}
 }

@@ -20,7 +20,7 @@ func TestCompletion(t *testing.T) {
 		"run --proxy-mode ip":    "iptables\nipvs\n:4\n",
 		"export --lane re":       "reused\n:4\n",
 		"audit --skip one-":      "one-node\none-zone\n:4\n",
-		"audit --emit patrol-":   "patrol-rules\npatrol-dashboard\n:4\n",
+		"audit --emit p":         "policy\n:4\n",
 		"audit --fail-on n":      "note\nnever\n:4\n",
 		"up --for chaos/t":       "chaos/two\n:4\n",
 		"run chaos/one mutants/": "mutants/three\n:4\n",

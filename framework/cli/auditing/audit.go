@@ -1,23 +1,25 @@
-// Package auditing is `holdfast audit`: its flags, what it prints, the patrol that it serves, and the manifests that it emits.
+// Package auditing is `holdfast audit`: its flags, what it prints, and the metrics that it serves.
 package auditing
 
 import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
 
 	"github.com/holdfast-ha/holdfast/clusters/existing"
 	"github.com/holdfast-ha/holdfast/framework/audit"
+	"github.com/holdfast-ha/holdfast/framework/audit/exporter"
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
 	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
-	"github.com/holdfast-ha/holdfast/framework/patrol"
 )
 
 // auditFlags are the flags of `holdfast audit`.
@@ -25,7 +27,9 @@ type auditFlags struct {
 	cluster        *existing.Flags
 	scope          audit.Scope
 	output, failOn string
-	patrolFlags
+	emit, critical string
+	listen         string
+	every          time.Duration
 }
 
 // severities by the values of --fail-on.
@@ -41,14 +45,12 @@ func Command(version string) *cobra.Command {
 StatefulSet, with severity, evidence and the commands that fix them. It changes nothing. It ignores DaemonSets, and workloads that are
 scaled to zero. Objects that it has no permission to read are reported as not checked.
 
-With --serve it is a patrol: it audits the cluster every minute until it is told to end, and serves a page at / and metrics for Prometheus
-at /metrics. It asks nobody who they are, so bind it to an address that only those can reach who may know what it shows. With --events it
-also writes Events onto the workloads, and nothing else. --emit patrol prints what runs it in a cluster: a Deployment with the smallest
-role, alerting rules and a dashboard. --skip fixed-node-ports spares it the permission to read ConfigMaps. In a cluster of 5,000 pods it takes
-` + patrol.Cost + `.
+With --listen it audits the cluster again and again until it is told to end, and serves metrics for Prometheus at /metrics. It does not
+authenticate its clients, so limit who can reach the address. Manifests that run it in a cluster, alerting rules and a dashboard are in
+framework/audit/exporter/deploy of holdfast's repository. --skip fixed-node-ports spares it the permission to read ConfigMaps.
 
 Exit codes: 0 nothing found at the level of --fail-on; 1 something found; 3 the cluster could not be reached; 4 the command line is
-wrong; 5 nothing found, but something could not be checked. A patrol ends with 0 when it is told to end.
+wrong; 5 nothing found, but something could not be checked. With --listen: 0 when it is told to end.
 
 Rules:
 
@@ -57,18 +59,17 @@ Rules:
   holdfast audit --context prod --namespace shop --fail-on error
   holdfast audit --output sarif --skip no-match-label-keys
   holdfast audit --emit policy         # a ValidatingAdmissionPolicy, for kubectl apply
-  holdfast audit --serve 127.0.0.1:9090
-  holdfast audit --emit patrol --image IMAGE   # the patrol's manifests, for kubectl apply`,
+  holdfast audit --every 1m --listen 127.0.0.1:9090`,
 		Args: terminal.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := errors.Join(f.validate(), f.validatePatrol(cmd)); err != nil {
+			if err := f.validate(cmd); err != nil {
 				return exit.Usage(err)
 			}
 			switch {
 			case f.emit != "":
-				return emitters[f.emit](f, cmd.OutOrStdout())
-			case f.serve != "":
-				return f.runPatrol(cmd, version)
+				return f.emitPolicy(cmd.OutOrStdout())
+			case f.listen != "":
+				return f.serve(cmd, version)
 			}
 			return f.run(cmd, version)
 		},
@@ -80,7 +81,10 @@ Rules:
 	flags.StringVarP(&f.output, "output", "o", "table", "table, json or sarif")
 	flags.StringVar(&f.failOn, "fail-on", "warning", "the least severity that makes the exit code 1: error, warning, note, or never")
 	flags.StringSliceVar(&f.scope.Skip, "skip", nil, "skip these rules")
-	f.add(flags)
+	flags.StringVar(&f.emit, "emit", "", "print manifests, and do nothing else: policy")
+	flags.StringVar(&f.critical, "critical", audit.DefaultCritical, "with --emit policy: label selector of the workloads that the policy binds")
+	flags.StringVar(&f.listen, "listen", "", "audit the cluster again and again, and serve metrics at this address, such as :9090")
+	flags.DurationVar(&f.every, "every", time.Minute, "with --listen: the time from one audit to the next")
 	return cmd
 }
 
@@ -99,22 +103,40 @@ func ruleList() string {
 	return strings.TrimSuffix(lines.String(), "\n")
 }
 
-func (f auditFlags) validate() error {
+// onlyWith are the flags that have an effect in one way of using the command alone.
+var onlyWith = map[string][]string{"a single audit": {"output", "fail-on"}, "--listen": {"every"}, "--emit policy": {"critical"}}
+
+func (f auditFlags) validate(cmd *cobra.Command) error {
+	way := "a single audit"
+	switch {
+	case f.emit != "" && f.listen != "":
+		return errors.New("--listen and --emit: give one of them")
+	case f.emit != "" && f.emit != "policy":
+		return fmt.Errorf("emit %q: want policy", f.emit)
+	case f.emit != "":
+		way = "--emit policy"
+	case f.listen != "":
+		way = "--listen"
+	}
+	for with, flags := range onlyWith {
+		if i := slices.IndexFunc(flags, cmd.Flags().Changed); i >= 0 && way != with {
+			return fmt.Errorf("--%s is for %s", flags[i], with)
+		}
+	}
 	if _, known := severities[f.failOn]; !known && f.failOn != "never" {
 		return fmt.Errorf("fail on %q: want error, warning, note or never", f.failOn)
 	}
 	if _, known := writers[f.output]; !known {
 		return fmt.Errorf("output %q: want table, json or sarif", f.output)
 	}
+	if f.every < exporter.Shortest {
+		return fmt.Errorf("every %s: want at least %s, because each audit lists every pod", f.every, exporter.Shortest)
+	}
 	return audit.Options{Skip: f.scope.Skip}.Validate()
 }
 
 func (f auditFlags) run(cmd *cobra.Command, version string) error {
-	way, err := f.cluster.Open()
-	if err != nil {
-		return err
-	}
-	client, err := kubernetes.NewForConfig(reading(way))
+	way, client, err := f.open()
 	if err != nil {
 		return err
 	}
@@ -129,11 +151,39 @@ func (f auditFlags) run(cmd *cobra.Command, version string) error {
 	return f.outcome(report)
 }
 
-// reading is a configuration whose clients cannot write. They ask for Protobuf, which costs a third of JSON to read.
-func reading(way *existing.Access) *rest.Config {
+// serve serves metrics until the command is told to end.
+func (f auditFlags) serve(cmd *cobra.Command, version string) error {
+	_, client, err := f.open()
+	if err != nil {
+		return err
+	}
+	listener, err := new(net.ListenConfig).Listen(cmd.Context(), "tcp", f.listen)
+	if err != nil {
+		return fmt.Errorf("listen on %s: %w", f.listen, err)
+	}
+	terminal.SayTo(cmd.ErrOrStderr())("audit: metrics at http://%s/metrics; the cluster is read every %s", listener.Addr(), f.every)
+	return exporter.New(exporter.Options{Client: client, Scope: f.scope, Every: f.every, Version: version}).Serve(cmd.Context(), listener)
+}
+
+func (f auditFlags) emitPolicy(out io.Writer) error {
+	policy, err := audit.Policy(f.critical)
+	if err != nil {
+		return exit.Usage(err)
+	}
+	_, err = out.Write(policy)
+	return err
+}
+
+// open returns a client that cannot write. It asks for Protobuf, which costs a third of JSON to read.
+func (f auditFlags) open() (*existing.Access, kubernetes.Interface, error) {
+	way, err := f.cluster.Open()
+	if err != nil {
+		return nil, nil, err
+	}
 	config := way.ReadOnly()
 	config.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
-	return config
+	client, err := kubernetes.NewForConfig(config)
+	return way, client, err
 }
 
 // kubectl is the kubectl command for the same cluster.

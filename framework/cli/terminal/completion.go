@@ -50,7 +50,7 @@ func CompleteClusters(cmd *cobra.Command, _ []string, typed string) ([]string, c
 // flagValues complete what follows a flag, by its name. A flag of this name takes the same values in every command.
 var flagValues = map[string]cobra.CompletionFunc{
 	"cluster":  CompleteClusters,
-	"emit":     oneOf(func() []string { return []string{"policy", "patrol", "patrol-rules", "patrol-dashboard"} }),
+	"emit":     oneOf(func() []string { return []string{"policy"} }),
 	"fail-on":  oneOf(func() []string { return []string{"error", "warning", "note", "never"} }),
 	"for":      CompleteScenarios,
 	"incident": oneOf(func() []string { return selection.IncidentNames(scenario.Incidents) }),

@@ -31,7 +31,6 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/judge"
-	"github.com/holdfast-ha/holdfast/framework/patrol/scaletest"
 )
 
 // hours is how long the recording of TestADay lasts, by the cluster's clock. A day of churn takes two minutes.
@@ -64,7 +63,7 @@ const (
 var watchedOfChurn = []string{"nodes", "pods", "deployments", "statefulsets", "endpointslices", "poddisruptionbudgets", "events"}
 
 func newChurn() *churn {
-	c := &churn{objects: scaletest.Objects(podsOfChurn), watches: map[string]*watch.FakeWatcher{}, version: 1000, random: rand.New(rand.NewPCG(1, 2))}
+	c := &churn{objects: newLargeCluster(podsOfChurn).objects, watches: map[string]*watch.FakeWatcher{}, version: 1000, random: rand.New(rand.NewPCG(1, 2))}
 	for _, resource := range watchedOfChurn {
 		for i, o := range c.objects[resource] {
 			object, _ := meta.Accessor(o)

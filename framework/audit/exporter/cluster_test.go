@@ -1,4 +1,4 @@
-package patroltest
+package exporter
 
 import (
 	"context"
@@ -22,32 +22,31 @@ import (
 	"github.com/holdfast-ha/holdfast/workloads"
 )
 
-// Namespace is where everything is planted.
-const Namespace = "shop"
+const shop = "shop"
 
-// Spread are nodes in each of three zones, two pods a zone.
-var Spread = []string{"a1", "a2", "b1", "b2", "c1", "c2"}
+// spread are nodes in each of three zones, two a zone.
+var spread = []string{"a1", "a2", "b1", "b2", "c1", "c2"}
 
-// Cluster is a cluster with two nodes in each of three zones, a1 to c2.
-type Cluster struct {
+// fakeCluster is a cluster with two nodes in each of three zones, a1 to c2.
+type fakeCluster struct {
 	t      *testing.T
-	Client *fake.Clientset
+	client *fake.Clientset
 	mu     sync.Mutex
 	refuse map[string]error // by resource; "*": all
 	pods   int
 }
 
-// New returns a cluster without workloads.
-func New(t *testing.T) *Cluster {
+// newCluster returns a cluster without workloads.
+func newCluster(t *testing.T) *fakeCluster {
 	t.Helper()
-	all := []runtime.Object{&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: Namespace}}}
-	for _, name := range Spread {
+	all := []runtime.Object{&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: shop}}}
+	for _, name := range spread {
 		all = append(all, &corev1.Node{ObjectMeta: metav1.ObjectMeta{
 			Name: name, Labels: map[string]string{workloads.Zone: name[:1], workloads.Host: name, "holdfast.dev/role": "worker"},
 		}})
 	}
-	c := &Cluster{t: t, Client: fake.NewClientset(all...), refuse: map[string]error{}}
-	c.Client.PrependReactor("*", "*", func(a k8stesting.Action) (bool, runtime.Object, error) {
+	c := &fakeCluster{t: t, client: fake.NewClientset(all...), refuse: map[string]error{}}
+	c.client.PrependReactor("*", "*", func(a k8stesting.Action) (bool, runtime.Object, error) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		if err := c.refuse["*"]; err != nil {
@@ -59,56 +58,56 @@ func New(t *testing.T) *Cluster {
 	return c
 }
 
-// Forbid makes the API server refuse all requests for a resource, until Allow.
-func (c *Cluster) Forbid(resource string) {
+// forbid makes the API server refuse all requests for a resource, until allow.
+func (c *fakeCluster) forbid(resource string) {
 	c.set(resource, apierrors.NewForbidden(schema.GroupResource{Resource: resource}, "", errors.New("not for you")))
 }
 
-// Away makes the API server unreachable, until Allow.
-func (c *Cluster) Away() { c.set("*", errors.New("connection refused")) }
+// away makes the API server unreachable, until allow.
+func (c *fakeCluster) away() { c.set("*", errors.New("connection refused")) }
 
-// Allow ends every Forbid and Away.
-func (c *Cluster) Allow() {
+// allow ends every forbid and away.
+func (c *fakeCluster) allow() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	clear(c.refuse)
 }
 
-func (c *Cluster) set(resource string, err error) {
+func (c *fakeCluster) set(resource string, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.refuse[resource] = err
 }
 
-// Deploy plants a Deployment of good practice, or of what the backend changes, with its Service, budget and pods on the nodes.
-func (c *Cluster) Deploy(name string, b workloads.Backend, on ...string) {
+// deploy plants a Deployment of good practice, or of what the backend changes, with its Service, budget and pods on the nodes.
+func (c *fakeCluster) deploy(name string, b workloads.Backend, on ...string) {
 	c.t.Helper()
 	b.Name, b.Replicas = name, int32(len(on))
-	objects, err := b.Objects(workloads.Place{Namespace: Namespace, Image: "x"})
+	objects, err := b.Objects(workloads.Place{Namespace: shop, Image: "x"})
 	c.must(err)
 	ctx, create := context.WithoutCancel(c.t.Context()), metav1.CreateOptions{}
 	for _, o := range objects {
 		o.SetUID(types.UID("uid of " + name))
 		switch o := o.(type) {
 		case *corev1.Service:
-			_, err = c.Client.CoreV1().Services(Namespace).Create(ctx, o, create)
+			_, err = c.client.CoreV1().Services(shop).Create(ctx, o, create)
 		case *policyv1.PodDisruptionBudget:
-			_, err = c.Client.PolicyV1().PodDisruptionBudgets(Namespace).Create(ctx, o, create)
+			_, err = c.client.PolicyV1().PodDisruptionBudgets(shop).Create(ctx, o, create)
 		case *appsv1.Deployment:
-			_, err = c.Client.AppsV1().Deployments(Namespace).Create(ctx, o, create)
+			_, err = c.client.AppsV1().Deployments(shop).Create(ctx, o, create)
 			c.must(err)
 			set := &appsv1.ReplicaSet{ObjectMeta: owned(name+"-1", "uid of set "+name, "Deployment", name, o.UID)}
-			_, err = c.Client.AppsV1().ReplicaSets(Namespace).Create(ctx, set, create)
+			_, err = c.client.AppsV1().ReplicaSets(shop).Create(ctx, set, create)
 		default:
 			c.t.Fatalf("a %T is not planted", o)
 		}
 		c.must(err)
 	}
-	c.Place(name, on...)
+	c.place(name, on...)
 }
 
-// Place replaces a Deployment's pods by pods on these nodes.
-func (c *Cluster) Place(name string, on ...string) {
+// place replaces a Deployment's pods by pods on these nodes.
+func (c *fakeCluster) place(name string, on ...string) {
 	c.t.Helper()
 	c.removePods(name)
 	for _, node := range on {
@@ -116,8 +115,8 @@ func (c *Cluster) Place(name string, on ...string) {
 	}
 }
 
-// Stuck adds a pod that the scheduler has had no node for since then, and says why.
-func (c *Cluster) Stuck(name string, since time.Time, said string) {
+// stuck adds a pod that the scheduler has had no node for since then, and says why.
+func (c *fakeCluster) stuck(name string, since time.Time, said string) {
 	c.t.Helper()
 	c.addPod(name, func(p *corev1.Pod) {
 		p.Status = corev1.PodStatus{Phase: corev1.PodPending, Conditions: []corev1.PodCondition{{
@@ -127,35 +126,35 @@ func (c *Cluster) Stuck(name string, since time.Time, said string) {
 	})
 }
 
-func (c *Cluster) addPod(of string, change func(*corev1.Pod)) {
+func (c *fakeCluster) addPod(of string, change func(*corev1.Pod)) {
 	c.t.Helper()
 	c.pods++
 	p := &corev1.Pod{ObjectMeta: owned(fmt.Sprintf("%s-1-%d", of, c.pods), "uid of pod", "ReplicaSet", of+"-1", types.UID("uid of set "+of))}
 	p.Labels = map[string]string{workloads.LabelName: of, "pod-template-hash": "1"}
 	change(p)
-	_, err := c.Client.CoreV1().Pods(Namespace).Create(context.WithoutCancel(c.t.Context()), p, metav1.CreateOptions{})
+	_, err := c.client.CoreV1().Pods(shop).Create(context.WithoutCancel(c.t.Context()), p, metav1.CreateOptions{})
 	c.must(err)
 }
 
-func (c *Cluster) removePods(of string) {
+func (c *fakeCluster) removePods(of string) {
 	c.t.Helper()
 	ctx := context.WithoutCancel(c.t.Context())
-	pods, err := c.Client.CoreV1().Pods(Namespace).List(ctx, metav1.ListOptions{LabelSelector: workloads.LabelName + "=" + of})
+	pods, err := c.client.CoreV1().Pods(shop).List(ctx, metav1.ListOptions{LabelSelector: workloads.LabelName + "=" + of})
 	c.must(err)
 	for _, p := range pods.Items {
-		c.must(c.Client.CoreV1().Pods(Namespace).Delete(ctx, p.Name, metav1.DeleteOptions{}))
+		c.must(c.client.CoreV1().Pods(shop).Delete(ctx, p.Name, metav1.DeleteOptions{}))
 	}
 }
 
-// Remove removes a Deployment with all that Deploy planted.
-func (c *Cluster) Remove(name string) {
+// remove removes a Deployment with all that deploy planted.
+func (c *fakeCluster) remove(name string) {
 	c.t.Helper()
 	c.removePods(name)
 	ctx, now := context.WithoutCancel(c.t.Context()), metav1.DeleteOptions{}
-	c.must(c.Client.AppsV1().ReplicaSets(Namespace).Delete(ctx, name+"-1", now))
-	c.must(c.Client.AppsV1().Deployments(Namespace).Delete(ctx, name, now))
+	c.must(c.client.AppsV1().ReplicaSets(shop).Delete(ctx, name+"-1", now))
+	c.must(c.client.AppsV1().Deployments(shop).Delete(ctx, name, now))
 	for _, err := range []error{
-		c.Client.CoreV1().Services(Namespace).Delete(ctx, name, now), c.Client.PolicyV1().PodDisruptionBudgets(Namespace).Delete(ctx, name, now),
+		c.client.CoreV1().Services(shop).Delete(ctx, name, now), c.client.PolicyV1().PodDisruptionBudgets(shop).Delete(ctx, name, now),
 	} {
 		if !apierrors.IsNotFound(err) {
 			c.must(err)
@@ -163,7 +162,7 @@ func (c *Cluster) Remove(name string) {
 	}
 }
 
-func (c *Cluster) must(err error) {
+func (c *fakeCluster) must(err error) {
 	c.t.Helper()
 	if err != nil {
 		c.t.Fatal(err)
@@ -172,7 +171,7 @@ func (c *Cluster) must(err error) {
 
 func owned(name, uid, kind, by string, byUID types.UID) metav1.ObjectMeta {
 	return metav1.ObjectMeta{
-		Namespace: Namespace, Name: name, UID: types.UID(uid),
+		Namespace: shop, Name: name, UID: types.UID(uid),
 		OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: kind, Name: by, UID: byUID, Controller: new(true)}},
 	}
 }

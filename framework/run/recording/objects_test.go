@@ -1,4 +1,4 @@
-package scaletest
+package recording
 
 import (
 	"fmt"
@@ -16,26 +16,23 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// Sizes of what belongs to a cluster of so many pods: five pods for each workload, and twenty for each node. A Deployment keeps four old
-// ReplicaSets.
+// Sizes of what belongs to a cluster of so many pods: five pods for each workload, and twenty for each node.
 const (
 	podsPerWorkload = 5
 	podsPerNode     = 20
-	oldSets         = 4
 	nodeImages      = 50 // a kubelet reports as many by default
 	namespaces      = 40
-	mapsPerWorkload = 2
 )
 
-// cluster makes the objects of a large cluster, by their resource.
-type cluster struct {
+// largeCluster makes the objects of a large cluster, by their resource.
+type largeCluster struct {
 	objects map[string][]runtime.Object
 	nodes   int
 	pods    int
 }
 
-func newCluster(pods int) *cluster {
-	c := &cluster{objects: map[string][]runtime.Object{}, nodes: max(pods/podsPerNode, 3)}
+func newLargeCluster(pods int) *largeCluster {
+	c := &largeCluster{objects: map[string][]runtime.Object{}, nodes: max(pods/podsPerNode, 3)}
 	for i := range c.nodes {
 		c.add("nodes", c.node(i))
 	}
@@ -45,7 +42,7 @@ func newCluster(pods int) *cluster {
 	return c
 }
 
-func (c *cluster) add(resource string, object runtime.Object) {
+func (c *largeCluster) add(resource string, object runtime.Object) {
 	c.objects[resource] = append(c.objects[resource], object)
 }
 
@@ -72,7 +69,7 @@ func metaOf(namespace, name string, fields int) metav1.ObjectMeta {
 	}
 }
 
-func (c *cluster) node(i int) *corev1.Node {
+func (c *largeCluster) node(i int) *corev1.Node {
 	name := fmt.Sprintf("node-%d.internal.example", i)
 	n := &corev1.Node{ObjectMeta: metaOf("", name, 40)}
 	n.Labels = map[string]string{
@@ -94,7 +91,7 @@ func (c *cluster) node(i int) *corev1.Node {
 }
 
 // workload makes a Deployment, or for each tenth a StatefulSet, with its pods and what belongs to it.
-func (c *cluster) workload(i int) {
+func (c *largeCluster) workload(i int) {
 	namespace, name := fmt.Sprintf("team-%d", i%namespaces), fmt.Sprintf("service-%d", i)
 	template := corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app.kubernetes.io/name": name}}, Spec: podSpec(name)}
 	replicas, selector := int32(podsPerWorkload), &metav1.LabelSelector{MatchLabels: map[string]string{"app.kubernetes.io/name": name}}
@@ -108,25 +105,12 @@ func (c *cluster) workload(i int) {
 	} else {
 		d := &appsv1.Deployment{ObjectMeta: metaOf(namespace, name, 30), Spec: appsv1.DeploymentSpec{Replicas: &replicas, Selector: selector, Template: template}}
 		c.add("deployments", d)
-		c.podsOf(c.setsOf(d), "ReplicaSet", template, i)
+		c.podsOf(metaOf(namespace, name+"-6d4cf56db4", 30), "ReplicaSet", template, i)
 	}
 	c.surroundings(namespace, name, selector)
 }
 
-// setsOf makes a Deployment's ReplicaSets, and returns the metadata of the present one.
-func (c *cluster) setsOf(d *appsv1.Deployment) (present metav1.ObjectMeta) {
-	yes, replicas := true, int32(0)
-	for i := range oldSets + 1 {
-		r := &appsv1.ReplicaSet{ObjectMeta: metaOf(d.Namespace, fmt.Sprintf("%s-6d4cf56db%d", d.Name, i), 30)}
-		r.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "Deployment", Name: d.Name, UID: d.UID, Controller: &yes, BlockOwnerDeletion: &yes}}
-		r.Spec = appsv1.ReplicaSetSpec{Replicas: &replicas, Selector: d.Spec.Selector, Template: d.Spec.Template}
-		c.add("replicasets", r)
-		present = r.ObjectMeta
-	}
-	return present
-}
-
-func (c *cluster) podsOf(owner metav1.ObjectMeta, kind string, template corev1.PodTemplateSpec, workload int) {
+func (c *largeCluster) podsOf(owner metav1.ObjectMeta, kind string, template corev1.PodTemplateSpec, workload int) {
 	yes := true
 	for range podsPerWorkload {
 		p := &corev1.Pod{ObjectMeta: metaOf(owner.Namespace, fmt.Sprintf("%s-%d", owner.Name, c.pods), 30), Spec: *template.Spec.DeepCopy()}
@@ -184,13 +168,9 @@ func podStatus(spec corev1.PodSpec) corev1.PodStatus {
 	return status
 }
 
-// surroundings makes a workload's Service, EndpointSlice, budget and ConfigMaps.
-func (c *cluster) surroundings(namespace, name string, selector *metav1.LabelSelector) {
-	one := intstr.FromInt32(1)
-	port, portName := int32(8080), "http"
-	c.add("services", &corev1.Service{ObjectMeta: metaOf(namespace, name, 15), Spec: corev1.ServiceSpec{
-		Selector: selector.MatchLabels, ClusterIP: "10.96.1.2", Ports: []corev1.ServicePort{{Name: "http", Port: 80, TargetPort: intstr.FromString("http"), Protocol: corev1.ProtocolTCP}},
-	}})
+// surroundings makes a workload's EndpointSlice and budget.
+func (c *largeCluster) surroundings(namespace, name string, selector *metav1.LabelSelector) {
+	one, port, portName := intstr.FromInt32(1), int32(8080), "http"
 	slice := &discoveryv1.EndpointSlice{ObjectMeta: metaOf(namespace, name+"-abcde", 15), AddressType: discoveryv1.AddressTypeIPv4, Ports: []discoveryv1.EndpointPort{{Name: &portName, Port: &port}}}
 	slice.Labels = map[string]string{discoveryv1.LabelServiceName: name, discoveryv1.LabelManagedBy: "endpointslice-controller.k8s.io"}
 	for i := range podsPerWorkload {
@@ -199,14 +179,4 @@ func (c *cluster) surroundings(namespace, name string, selector *metav1.LabelSel
 	}
 	c.add("endpointslices", slice)
 	c.add("poddisruptionbudgets", &policyv1.PodDisruptionBudget{ObjectMeta: metaOf(namespace, name, 15), Spec: policyv1.PodDisruptionBudgetSpec{MaxUnavailable: &one, Selector: selector}})
-	for i := range mapsPerWorkload {
-		m := &corev1.ConfigMap{ObjectMeta: metaOf(namespace, name, 5), Data: map[string]string{"settings.yaml": strings.Repeat("setting: value of some length\n", 70)}}
-		if i > 0 {
-			m.Name = fmt.Sprintf("%s-%d", name, i)
-		}
-		c.add("configmaps", m)
-	}
 }
-
-// Objects are the objects of a cluster with so many pods, by their resource.
-func Objects(pods int) map[string][]runtime.Object { return newCluster(pods).objects }

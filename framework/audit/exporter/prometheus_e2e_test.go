@@ -1,38 +1,38 @@
 //go:build e2e
 
-package emit
+package exporter
 
 import (
 	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/base/poll"
-	"github.com/holdfast-ha/holdfast/framework/patrol"
-	"github.com/holdfast-ha/holdfast/framework/patrol/patroltest"
 	"github.com/holdfast-ha/holdfast/workloads"
 )
 
-// quick are the alerts' times for this test: seconds in place of minutes, and 40 seconds in place of a day.
-var quick = Alerts{Pending: 5 * time.Second, New: 40 * time.Second, Settle: 3 * time.Second, Remember: 4 * time.Second, Blind: 5 * time.Second}
+// quick shortens the rules' times for this test: seconds in place of minutes, and 40 seconds in place of a day.
+var quick = strings.NewReplacer("for: 15m", "for: 3s", "for: 5m", "for: 4s", "[5m]", "[4s]", "1d", "40s", "> 300", "> 5", "> 600", "> 5")
 
 // noticeLimit bounds the wait for a notification; on an idle machine one takes ten seconds.
 const noticeLimit = 2 * time.Minute
 
-// told is what Alertmanager sends to a webhook.
+// notification is what Alertmanager sends to a webhook.
 // Source: https://prometheus.io/docs/alerting/latest/configuration/#webhook_config
-type told struct {
+type notification struct {
 	Alerts []struct {
 		Status              string
 		Labels, Annotations map[string]string
@@ -47,7 +47,7 @@ type inbox struct {
 
 // ServeHTTP implements http.Handler.
 func (i *inbox) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	var t told
+	var t notification
 	if err := json.NewDecoder(r.Body).Decode(&t); err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
@@ -62,10 +62,6 @@ func (i *inbox) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // await waits for a notification about an alert.
 func (i *inbox) await(t *testing.T, alert, status string) {
 	t.Helper()
-	began := time.Now()
-	defer func() {
-		t.Logf("%s: waited %s to be told that it is %s", alert, time.Since(began).Round(time.Second), status)
-	}()
 	err := poll.Until(t.Context(), fmt.Sprintf("%s to be %s", alert, status), noticeLimit, func(context.Context) (bool, string, error) {
 		i.mu.Lock()
 		defer i.mu.Unlock()
@@ -76,36 +72,37 @@ func (i *inbox) await(t *testing.T, alert, status string) {
 	}
 }
 
-// firing are the alerts that were told and have not ended.
-func (i *inbox) firing() (all []string) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	for alert, status := range i.last {
-		if status == "firing" {
-			all = append(all, alert)
-		}
+// awaitSilence waits for at most so long until no alert fires.
+func (i *inbox) awaitSilence(t *testing.T, limit time.Duration) {
+	t.Helper()
+	err := poll.Until(t.Context(), "no alert to fire", limit, func(context.Context) (bool, string, error) {
+		i.mu.Lock()
+		defer i.mu.Unlock()
+		return !slices.Contains(slices.Collect(maps.Values(i.last)), "firing"), fmt.Sprint(i.last), nil
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
-	return all
 }
 
-// site is a patrol, Prometheus and Alertmanager, on loopback.
+// site is an exporter, Prometheus and Alertmanager, on loopback.
 type site struct {
 	*testing.T
-	cluster *patroltest.Cluster
+	cluster *fakeCluster
 	inbox   *inbox
 	dir     string
-	patrol  string // its address
+	address string // of the exporter
 	stop    context.CancelFunc
 	ended   chan error
 }
 
 func newSite(t *testing.T) *site {
-	s := &site{T: t, cluster: patroltest.New(t), inbox: &inbox{last: map[string]string{}}, dir: t.TempDir()}
+	s := &site{T: t, cluster: newCluster(t), inbox: &inbox{last: map[string]string{}}, dir: t.TempDir()}
 	hook := httptest.NewServer(s.inbox)
 	t.Cleanup(hook.Close)
-	s.patrol = free(t)
-	s.startPatrol()
-	t.Cleanup(func() { s.stopPatrol() })
+	s.address = free(t)
+	s.startExporter()
+	t.Cleanup(func() { s.stopExporter() })
 	manager := free(t)
 	s.write("alertmanager.yaml", fmt.Sprintf(`
 route: {receiver: hook, group_by: ["..."], group_wait: 0s, group_interval: 1s, repeat_interval: 1h}
@@ -116,15 +113,13 @@ receivers: [{name: hook, webhook_configs: [{url: %q, send_resolved: true}]}]
 		alertmanager = "alertmanager"
 	}
 	s.start(alertmanager, manager, "--config.file=alertmanager.yaml", "--storage.path=alertmanager", "--cluster.listen-address=")
-	rules, err := quick.File()
-	s.must(err)
-	s.write("rules.yaml", string(rules))
+	s.write("rules.yaml", quick.Replace(string(rulesFile(t))))
 	s.write("prometheus.yaml", fmt.Sprintf(`
 global: {scrape_interval: 1s, scrape_timeout: 1s, evaluation_interval: 1s}
 rule_files: [rules.yaml]
 alerting: {alertmanagers: [{static_configs: [{targets: [%q]}]}]}
-scrape_configs: [{job_name: patrol, honor_labels: true, static_configs: [{targets: [%q], labels: {namespace: holdfast-patrol}}]}]
-`, manager, s.patrol))
+scrape_configs: [{job_name: audit, honor_labels: true, static_configs: [{targets: [%q], labels: {namespace: holdfast-audit}}]}]
+`, manager, s.address))
 	s.start("prometheus", free(t), "--config.file=prometheus.yaml", "--storage.tsdb.path=prometheus", "--query.lookback-delta=4s")
 	return s
 }
@@ -141,7 +136,7 @@ func (s *site) write(name, text string) {
 	s.must(os.WriteFile(filepath.Join(s.dir, name), []byte(text), 0o600))
 }
 
-// free is an address on loopback that nobody listens on.
+// free is an unused address on loopback.
 func free(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -178,7 +173,7 @@ func (s *site) start(program, address string, arguments ...string) {
 }
 
 // unpacked is the command line of a program. Debian's programs look for their files below /usr/share; one that was unpacked and not
-// installed is shown its own files there, in a mount namespace that nobody else sees.
+// installed is shown its own files there, in a mount namespace of its own.
 func unpacked(program string) []string {
 	share := filepath.Join(filepath.Dir(filepath.Dir(program)), "share")
 	_, err := os.Stat(filepath.Join(share, "prometheus"))
@@ -188,17 +183,17 @@ func unpacked(program string) []string {
 	return []string{"unshare", "--mount", "--map-root-user", "sh", "-c", `mount --bind "$0" /usr/share && exec "$@"`, share, program}
 }
 
-func (s *site) startPatrol() {
+func (s *site) startExporter() {
 	s.Helper()
-	listener, err := net.Listen("tcp", s.patrol)
+	listener, err := net.Listen("tcp", s.address)
 	s.must(err)
 	ctx, stop := context.WithCancel(context.WithoutCancel(s.Context()))
-	p := patrol.New(patrol.Options{Reader: s.cluster.Client, Every: time.Second, MostSeries: 30})
+	e := New(Options{Client: s.cluster.client, Every: time.Second})
 	s.stop, s.ended = stop, make(chan error, 1)
-	go func() { s.ended <- p.Serve(ctx, listener) }()
+	go func() { s.ended <- e.Serve(ctx, listener) }()
 }
 
-func (s *site) stopPatrol() {
+func (s *site) stopExporter() {
 	s.Helper()
 	s.stop()
 	s.must(<-s.ended)
@@ -210,58 +205,30 @@ var (
 	allOrNone = workloads.Backend{Budget: workloads.Budget{MaxUnavailable: "0"}}
 )
 
-const noNode = "0/6 nodes are available: 6 node(s) didn't match pod topology spread constraints."
-
-// TestAlertsOnARealPrometheus plants each state that the alerts are about, waits until a real Alertmanager has told it, mends it, and waits
-// until Alertmanager has told that it is over. Before, between and after, nothing else is told.
+// TestAlertsOnARealPrometheus plants each state that the alerts are about, waits until a real Alertmanager has reported it, mends it, and
+// waits until Alertmanager has reported its end. Before and after, nothing is reported.
 func TestAlertsOnARealPrometheus(t *testing.T) {
 	s := newSite(t)
-	s.cluster.Deploy("good", workloads.Backend{}, patroltest.Spread...)
-	s.cluster.Deploy("old", unspread, "a1", "a1") // known from the beginning, so never new
-	s.must(poll.Pass(t.Context(), 2*quick.New+10*time.Second))
-	if all := s.inbox.firing(); len(all) > 0 {
-		t.Fatalf("before anything is planted: %v", all)
-	}
+	c := s.cluster
+	c.deploy("good", workloads.Backend{}, spread...)
+	c.deploy("old", unspread, "a1", "a1") // known from the beginning, so never new
+	s.must(poll.Pass(t.Context(), 90*time.Second))
+	s.inbox.awaitSilence(t, time.Second)
 	for _, state := range []struct {
 		alert       string
 		plant, mend func()
 	}{
-		{
-			"HoldfastPodsPendingOnConstraint web", func() {
-				s.cluster.Deploy("web", workloads.Backend{}, patroltest.Spread...)
-				s.cluster.Stuck("web", time.Now(), noNode)
-			}, func() { s.cluster.Place("web", patroltest.Spread...) },
-		},
-		{
-			"HoldfastSkewBeyondSoftConstraint soft", func() { s.cluster.Deploy("soft", soft, "a1", "a2", "a1", "b1") },
-			func() { s.cluster.Place("soft", "a1", "b1", "c1", "a2") },
-		},
-		{
-			"HoldfastBudgetBlocksDrains stubborn", func() { s.cluster.Deploy("stubborn", allOrNone, patroltest.Spread...) },
-			func() { s.cluster.Remove("stubborn") },
-		},
-		{
-			"HoldfastNewSinglePointOfFailure fresh one-node", func() { s.cluster.Deploy("fresh", unspread, "b1", "b1") },
-			func() { s.cluster.Place("fresh", "a1", "b1") },
-		},
-		{
-			// It stays, and is no longer new after a while.
-			"HoldfastNewSinglePointOfFailure lasting one-node", func() { s.cluster.Deploy("lasting", unspread, "c1", "c1") }, func() {},
-		},
-		{"HoldfastPatrolCannotCheck  no-budget", func() { s.cluster.Forbid("poddisruptionbudgets") }, s.cluster.Allow},
-		{"HoldfastPatrolBlind", s.cluster.Away, s.cluster.Allow},
-		{"HoldfastPatrolBlind", func() { s.stopPatrol() }, func() { s.startPatrol() }},
-		{
-			"HoldfastPatrolSeriesOmitted", func() {
-				for i := range 6 {
-					s.cluster.Deploy(fmt.Sprintf("more-%d", i), workloads.Backend{}, patroltest.Spread...)
-				}
-			}, func() {
-				for i := range 6 {
-					s.cluster.Remove(fmt.Sprintf("more-%d", i))
-				}
-			},
-		},
+		{"HoldfastPodsPendingOnConstraint web", func() {
+			c.deploy("web", workloads.Backend{}, spread...)
+			c.stuck("web", time.Now(), noNode)
+		}, func() { c.place("web", spread...) }},
+		{"HoldfastSkewBeyondSoftConstraint soft", func() { c.deploy("soft", soft, "a1", "a2", "a1", "b1") }, func() { c.place("soft", "a1", "b1", "c1", "a2") }},
+		{"HoldfastBudgetBlocksDrains stubborn", func() { c.deploy("stubborn", allOrNone, spread...) }, func() { c.remove("stubborn") }},
+		{"HoldfastNewSinglePointOfFailure fresh one-node", func() { c.deploy("fresh", unspread, "b1", "b1") }, func() { c.place("fresh", "a1", "b1") }},
+		{"HoldfastNewSinglePointOfFailure lasting one-node", func() { c.deploy("lasting", unspread, "c1", "c1") }, func() {}}, // new for a while
+		{"HoldfastAuditCannotCheck  no-budget", func() { c.forbid("poddisruptionbudgets") }, c.allow},
+		{"HoldfastAuditBlind", c.away, c.allow},
+		{"HoldfastAuditBlind", func() { s.stopExporter() }, func() { s.startExporter() }},
 	} {
 		state.plant()
 		s.inbox.await(t, state.alert, "firing")
@@ -271,27 +238,16 @@ func TestAlertsOnARealPrometheus(t *testing.T) {
 			return
 		}
 	}
-	err := poll.Until(t.Context(), "every alert to end", noticeLimit, func(context.Context) (bool, string, error) {
-		all := s.inbox.firing()
-		return len(all) == 0, fmt.Sprint(all), nil
-	})
-	s.must(err)
-}
-
-// An alert about a workload does not end because the patrol is replaced, or because it goes blind.
-func TestAlertsOutliveThePatrolsTroubles(t *testing.T) {
-	s := newSite(t)
-	s.cluster.Deploy("stubborn", allOrNone, patroltest.Spread...)
-	const alert = "HoldfastBudgetBlocksDrains stubborn"
-	s.inbox.await(t, alert, "firing")
-	s.stopPatrol()
-	s.startPatrol()
+	s.inbox.awaitSilence(t, noticeLimit)
+	// An alert about a workload does not end because the exporter is replaced, loses a permission or cannot reach the cluster.
+	c.deploy("stubborn", allOrNone, spread...)
+	s.inbox.await(t, "HoldfastBudgetBlocksDrains stubborn", "firing")
+	s.stopExporter()
+	s.startExporter()
 	s.must(poll.Pass(t.Context(), 10*time.Second))
-	s.cluster.Forbid("poddisruptionbudgets")
+	c.forbid("poddisruptionbudgets")
 	s.must(poll.Pass(t.Context(), 10*time.Second))
-	s.cluster.Away()
-	s.inbox.await(t, "HoldfastPatrolBlind", "firing")
-	if all := s.inbox.firing(); !strings.Contains(strings.Join(all, "\n"), alert) {
-		t.Errorf("it has ended: %v", all)
-	}
+	c.away()
+	s.inbox.await(t, "HoldfastAuditBlind", "firing")
+	s.inbox.await(t, "HoldfastBudgetBlocksDrains stubborn", "firing")
 }
