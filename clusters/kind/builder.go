@@ -36,7 +36,7 @@ type builder struct {
 
 // claim reserves the cluster's name by creating its network, so that cleaning up after a failure never removes parts of another
 // cluster. It removes the files of an earlier cluster of that name, whose containers may have vanished without us: the marks among
-// them would let a run take the new cluster for one that was kept warm.
+// them would let the new cluster outlive its maker.
 func (b builder) claim(ctx context.Context) error {
 	err := inventory.Reserve(ctx, b.e, b.name, b.record)
 	if errors.Is(err, inventory.ErrTaken) {

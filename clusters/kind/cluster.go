@@ -78,9 +78,6 @@ func (c *Cluster) StateDir() (string, error) { return inventory.StateDir(c.name)
 // Keep marks the cluster so that it may outlive the process that created it.
 func (c *Cluster) Keep() error { return inventory.Keep(c.name) }
 
-// KeepWarm marks the cluster so that it may be used in place of a new one.
-func (c *Cluster) KeepWarm() error { return inventory.KeepWarm(c.name) }
-
 // Prove returns when the cluster is usable. If the time limit passes first, the error lists what was missing last.
 func (c *Cluster) Prove(ctx context.Context) error {
 	p := &proof{e: c.e, client: c.client, planned: members(c.name, c.record.Spec), sealed: !c.record.Spec.Egress}

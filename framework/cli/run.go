@@ -56,11 +56,9 @@ With --time-budget 40m, a run begins with a rolling update, a drain, a killed no
 others it leaves out, and names, those that would not end in time at the pace of the run so far. It then ends with exit code 5, unless a promise was
 broken, and --resume runs the rest.
 
-A cluster of 'holdfast up NAME --keep-warm' is used in place of a new one where a scenario needs one like it, and stays. One that a scenario leaves
-changed is removed.
-
-With --cluster, run uses an existing cluster, and the scenarios that fit it. Only one run may use a cluster at a time. The Lease in the
-cluster's namespace holdfast names that run.
+With --cluster, run uses the cluster of that name and runs the scenarios that fit it. If there is no such cluster, it makes the one that most
+of the scenarios need. The cluster stays, so the next run begins a minute earlier. Only one run may use a cluster at a time. The Lease in the cluster's
+namespace holdfast names that run.
 
 ` + exit.Codes,
 		Example: `  holdfast run
@@ -72,7 +70,7 @@ cluster's namespace holdfast names that run.
   holdfast run --time-budget 40m
   holdfast run --incident maintenance-took-us-out
   holdfast run --resume last-attempt
-  holdfast up demo && holdfast run --cluster demo chaos/drain-one-worker`,
+  holdfast run --cluster demo chaos/drain-one-worker`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.Names = args
 			if f.resume != "" {
@@ -123,7 +121,7 @@ func (f *runFlags) common(cmd *cobra.Command) {
 func (f *runFlags) place(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.provider, creating.ProviderFlag, "kind", "provider of the clusters")
-	flags.StringVar(&f.Cluster, "cluster", "", "use this cluster, made by 'holdfast up', and do not remove it")
+	flags.StringVar(&f.Cluster, "cluster", "", "use the cluster of this name, and keep it; it is made if it does not exist")
 	flags.StringVar(&f.Kubernetes, "kubernetes", "", "Kubernetes version, such as v1.37.0; default: the newest available version")
 	flags.StringVar(&f.Timings, "timings", "", "lab or stock, for every scenario; default: the scenario's own")
 	flags.StringVar(&f.ProxyMode, "proxy-mode", "", creating.ProxyModeHelp)
@@ -131,7 +129,6 @@ func (f *runFlags) place(cmd *cobra.Command) {
 	flags.Float64Var(&f.LoadRate, "load-rate", 0, "share of the scenarios' rates at which requests are sent, from 0.1 to 1; default: what the machine carries, mostly 1")
 	flags.StringVar(&f.Artifacts, "artifacts", "artifacts", "folder of the records and the report")
 	flags.Uint64Var(&f.Seed, "seed", 0, "seed of all random choices; default: a new seed, which is in the report")
-	flags.BoolVar(&f.Keep, "keep", false, "keep the last cluster")
 	flags.BoolVar(&f.KeepLogs, "keep-logs", false, "keep the logs of nodes and pods also if every promise held")
 }
 
@@ -153,7 +150,7 @@ func (f runFlags) run(cmd *cobra.Command, version string, chosen []scenario.Spec
 	if err != nil {
 		return err
 	}
-	settings.Incident, settings.Warm = told, launch.Warm(p, progress.Note)
+	settings.Incident = told
 	if err := tell(out, told); err != nil {
 		return err
 	}
@@ -172,24 +169,13 @@ func (f runFlags) run(cmd *cobra.Command, version string, chosen []scenario.Spec
 	return err
 }
 
-// onCluster returns the chosen scenarios that run on the cluster of --cluster. Named scenarios must all run on it. Scenarios of a scope
-// that need another cluster are skipped, and counted.
+// onCluster is Options.OnCluster. Scenarios that do not fit are a usage error.
 func (f runFlags) onCluster(ctx context.Context, p provider.Provider, chosen []scenario.Spec, say func(string)) ([]scenario.Spec, error) {
-	if f.Cluster == "" {
-		return chosen, nil
+	fit, err := f.OnCluster(ctx, p, chosen, say)
+	if misfit := (*launch.MisfitError)(nil); errors.As(err, &misfit) {
+		err = exit.Usage(misfit)
 	}
-	c, err := p.Open(ctx, f.Cluster)
-	if err != nil {
-		return nil, err
-	}
-	fit, note, err := f.On(c.Spec(), chosen)
-	if err != nil {
-		return nil, exit.Usage(err)
-	}
-	if note != "" {
-		say(note)
-	}
-	return fit, maintenance.CheckFree(ctx, c)
+	return fit, err
 }
 
 // report prints the summary of a run, writes its reports and prints their path. failed are earlier errors of the run. If the reports

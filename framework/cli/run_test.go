@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -101,11 +102,12 @@ func climb() scenario.Spec {
 // hamlets provides unusable clusters, into which no image can be loaded.
 func hamlets(none error) func(context.Context, io.Writer, func(string)) (provider.Provider, error) {
 	return func(_ context.Context, out io.Writer, say func(string)) (provider.Provider, error) {
+		made := map[string]bool{"demo": true}
 		return provider.Provider{
-			Provider: founder{out, say, none},
+			Provider: founder{out, say, none, made},
 			Open: func(_ context.Context, name string) (clusters.Cluster, error) {
-				if name != "demo" {
-					return nil, fmt.Errorf("open cluster %s: there is none", name)
+				if !made[name] {
+					return nil, fmt.Errorf("open cluster %s: %w", name, fs.ErrNotExist)
 				}
 				return hamlet{out: out, name: name, spec: described()[0].Cluster.WithDefaults()}, none
 			},
@@ -136,6 +138,7 @@ type founder struct {
 	out  io.Writer
 	say  func(string)
 	none error
+	made map[string]bool
 }
 
 func (f founder) Create(ctx context.Context, name string, spec clusters.Spec) (clusters.Cluster, error) {
@@ -152,6 +155,7 @@ func (f founder) Create(ctx context.Context, name string, spec clusters.Spec) (c
 			return nil, errors.Join(err, hamlet{out: f.out, name: name}.Delete(context.WithoutCancel(ctx)))
 		}
 	}
+	f.made[name] = true
 	return hamlet{out: f.out, name: name, spec: spec}, f.none
 }
 
@@ -244,10 +248,15 @@ func TestRunIsAProcess(t *testing.T) {
 			},
 			again: "holdfast run --scope full --seed 5 --kubernetes v1.36.3 --timings stock --proxy-mode iptables --load-workers 4",
 		},
-		"some scenarios, and the cluster is kept": {
-			args: "run mutants/three chaos/two --provider hamlet --keep --seed 5", code: exit.Unknown, not: "deleted a cluster",
+		"some scenarios": {
+			args: "run mutants/three chaos/two --provider hamlet --seed 5", code: exit.Unknown,
 			results: []string{"chaos/two unknown", "mutants/three unknown"}, // in the order of the descriptions
 			again:   "holdfast run mutants/three chaos/two --seed 5",
+		},
+		"a cluster that is made, and kept": {
+			args: "run chaos/two --provider hamlet --cluster new --seed 5", code: exit.Unknown, not: "deleted a cluster",
+			out:     []string{"cluster new does not exist: it is made, and stays until 'holdfast down new'"},
+			results: []string{"chaos/two unknown"}, again: "holdfast run chaos/two --cluster new --seed 5",
 		},
 		"an incident": {
 			args: "run --incident it-broke --provider hamlet --seed 5", code: exit.Unknown,

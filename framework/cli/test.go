@@ -217,8 +217,8 @@ func (f testFlags) watchable() error {
 	switch {
 	case f.ablate:
 		return errors.New("--watch with --ablate: an ablation takes minutes, run it by itself")
-	case f.Cluster != "" || f.Keep:
-		return errors.New("--watch with --cluster or --keep: the test has a cluster of its own, which stays until Ctrl-C")
+	case f.Cluster != "":
+		return errors.New("--watch with --cluster: the test has a cluster of its own, which stays until Ctrl-C")
 	}
 	return f.Watchable()
 }
@@ -234,6 +234,9 @@ func (f testFlags) runTest(cmd *cobra.Command, version string, chosen scenariosO
 	defer remove()
 	p, err := creating.Provider(ctx, f.provider, out, progress.Say)
 	if err != nil {
+		return err
+	}
+	if _, err := f.onCluster(ctx, p, chosen.specs, progress.Note); err != nil {
 		return err
 	}
 	settings, err := f.Settings(ctx, version, out, p, progress)

@@ -1,20 +1,16 @@
 package cli
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-ha/holdfast/clusters"
-	"github.com/holdfast-ha/holdfast/framework/base/interrupt"
 	"github.com/holdfast-ha/holdfast/framework/cli/creating"
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
 	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
-	"github.com/holdfast-ha/holdfast/framework/provider"
 	"github.com/holdfast-ha/holdfast/framework/run/launch"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/framework/scenario/selection"
@@ -27,7 +23,6 @@ const defaultNodes = 8
 func upCommand() *cobra.Command {
 	var spec clusters.Spec
 	var from, forScenario string
-	var warm bool
 	cmd := &cobra.Command{
 		Use:   "up NAME",
 		Short: "Make a cluster, and leave it for `holdfast run --cluster NAME`",
@@ -35,10 +30,7 @@ func upCommand() *cobra.Command {
 node. The nodes keep no default route, unless --egress is given. Your own kubeconfig is left alone; the new one is named.
 
 A scenario runs on the cluster that it needs. Flags of run, such as --proxy-mode, change what it needs. Without flags, up makes the cluster
-that most scenarios need; --for makes that of a scenario. Beside the workers that are asked for, one more carries the load, and no fault touches it.
-
-With --keep-warm, 'holdfast run' uses the cluster in place of a new one, without being told its name, for scenarios that need one like it.
-Several such clusters make a pool. A run takes the first that no other run uses.`,
+that most scenarios need; --for makes that of a scenario. Beside the workers that are asked for, one more carries the load, and no fault touches it.`,
 		Example: "  holdfast up demo && holdfast run --cluster demo chaos/rolling-update\n  holdfast up demo --for chaos/kube-proxy-away\n" +
 			"  holdfast up demo --kubernetes v1.36.3 --timings stock\n  holdfast up large --zones a --workers-per-zone 2 --simulated-nodes 500",
 		Args: terminal.OneArg,
@@ -53,7 +45,7 @@ Several such clusters make a pool. A run takes the first that no other run uses.
 				}
 				spec = selection.WithFlags(s[0], spec, cmd.Flags().Changed)
 			}
-			return up(cmd, from, args[0], spec, warm)
+			return up(cmd, from, args[0], spec)
 		},
 	}
 	f := cmd.Flags()
@@ -68,7 +60,6 @@ Several such clusters make a pool. A run takes the first that no other run uses.
 	f.BoolVar(&spec.LeaderElection, "leader-election", false, "have a lone kube-controller-manager and kube-scheduler elect a leader, as kubeadm does")
 	f.IntVar(&spec.SimulatedNodes, "simulated-nodes", 0, "nodes without a machine beside the real ones; kwok keeps them, and nothing runs on them")
 	f.BoolVar(&spec.Egress, "egress", false, "leave the nodes their default route")
-	f.BoolVar(&warm, "keep-warm", false, "let 'holdfast run' use the cluster in place of a new one")
 	return cmd
 }
 
@@ -83,22 +74,12 @@ func checkCluster(spec clusters.Spec) error {
 	return spec.Validate()
 }
 
-func up(cmd *cobra.Command, from, name string, spec clusters.Spec, warm bool) error {
+func up(cmd *cobra.Command, from, name string, spec clusters.Spec) error {
 	p, err := creating.Provider(cmd.Context(), from, cmd.ErrOrStderr(), func(doing string) { terminal.SayTo(cmd.ErrOrStderr())("  %s", doing) })
 	if err != nil {
 		return err
 	}
-	made := interrupt.Of(cmd.Context()).Add(interrupt.Pending{
-		Undo: "remove what is made of cluster " + name, Done: "what was made of cluster " + name + " is removed",
-		Left: "cluster " + name + " is left: holdfast down " + name,
-	})
-	c, err := p.Create(cmd.Context(), name, spec)
-	if err == nil {
-		err = keepNew(cmd.Context(), p, c, warm)
-	}
-	if !errors.Is(err, clusters.ErrLeft) {
-		made()
-	}
+	c, err := launch.Make(cmd.Context(), p, name, spec)
 	if err != nil {
 		return err
 	}
@@ -110,38 +91,9 @@ func up(cmd *cobra.Command, from, name string, spec clusters.Spec, warm bool) er
 		}
 		text += fmt.Sprintf("  export KUBECONFIG=%s\n", path)
 	}
-	if warm {
-		text += "  'holdfast run' uses it in place of a new one, where a scenario needs one like it\n"
-	}
 	text += selection.Suggest(name, c.Spec(), scenario.All) + fmt.Sprintf("  holdfast down %s\n", name)
 	_, err = io.WriteString(cmd.OutOrStdout(), text)
 	return err
-}
-
-// keepLimit bounds the removal of a cluster that could not be kept. The provider itself has a limit of three minutes.
-const keepLimit = 5 * time.Minute
-
-// keepNew lets a new cluster outlive this process. If that fails, or ctx ends, it removes the cluster.
-func keepNew(ctx context.Context, p provider.Provider, c clusters.Cluster, warm bool) (err error) {
-	defer func() {
-		if err == nil {
-			return
-		}
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keepLimit)
-		defer cancel()
-		if left := c.Delete(ctx); left != nil {
-			err = errors.Join(err, fmt.Errorf("%w: %w: try 'holdfast down %s'", clusters.ErrLeft, left, c.Name()))
-		}
-	}()
-	if stays, can := c.(interface{ Keep() error }); can {
-		if err := stays.Keep(); err != nil {
-			return err
-		}
-	}
-	if !warm {
-		return nil
-	}
-	return launch.KeepWarm(ctx, p, c)
 }
 
 // nodesOf counts a cluster's nodes by purpose. The worker that carries the load is additional to the requested workers.

@@ -19,8 +19,7 @@ type pool struct {
 	settings *Settings
 	spec     clusters.Spec
 	cluster  clusters.Cluster
-	made     int    // number of clusters so far, for their names
-	borrowed string // the version of a cluster that was kept warm, when it was taken; empty: this one is not
+	made     int // number of clusters so far, for their names
 
 	fit runfolder.Fit // what the cluster's machine carries
 
@@ -43,73 +42,45 @@ func (p *pool) get(ctx context.Context, spec clusters.Spec) (clusters.Cluster, e
 	if err := p.discard(ctx); err != nil {
 		return nil, err
 	}
-	for attempt := 1; ; attempt++ {
-		c, warm, err := p.open(ctx, spec)
-		var held *hold.HeldError
-		if !warm || !errors.As(err, &held) || attempt == warmAttempts {
-			return c, err
-		}
-	}
+	return p.open(ctx, spec)
 }
 
-// warmAttempts is how often a warm cluster is chosen that another run then takes first.
-const warmAttempts = 3
-
 // open opens or makes a cluster, and holds it.
-func (p *pool) open(ctx context.Context, spec clusters.Spec) (c clusters.Cluster, warm bool, err error) {
-	name, warm, err := p.choose(ctx, spec)
-	if err != nil {
-		return nil, warm, err
+func (p *pool) open(ctx context.Context, spec clusters.Spec) (clusters.Cluster, error) {
+	name := p.settings.Cluster
+	if name == "" {
+		p.made++
+		name = p.settings.clusterName(p.made)
 	}
-	p.given = p.settings.Interrupt.Add(p.pending(name, warm))
-	c, err = p.settings.Open(ctx, name, spec)
+	p.given = p.settings.Interrupt.Add(p.pending(name))
+	c, err := p.settings.Open(ctx, name, spec)
 	if err != nil {
 		if !errors.Is(err, clusters.ErrLeft) {
 			p.given()
 		}
-		return nil, warm, fmt.Errorf("provision a cluster: %w", err)
+		return nil, fmt.Errorf("provision a cluster: %w", err)
 	}
-	p.cluster, p.spec, p.borrowed = c, spec, ""
-	if warm {
-		p.borrowed = c.Spec().Kubernetes
-	}
+	p.cluster, p.spec = c, spec
 	if p.settings.Hold != nil {
 		if p.hold, err = p.settings.Hold(ctx, c); err != nil {
-			return nil, warm, errors.Join(err, p.discard(ctx))
+			return nil, errors.Join(err, p.discard(ctx))
 		}
 	}
-	if p.fit, err = fit.Of(ctx, c, p.settings.Fit, p.lent() || p.settings.Keep, p.settings.Progress); err != nil {
-		return nil, warm, errors.Join(err, p.discard(ctx))
+	if p.fit, err = fit.Of(ctx, c, p.settings.Fit, p.settings.Cluster != "" || p.settings.Keep, p.settings.Progress); err != nil {
+		return nil, errors.Join(err, p.discard(ctx))
 	}
-	return c, warm, nil
+	return c, nil
 }
-
-// choose names the next cluster: that of the settings, one that was kept warm, or a new one.
-func (p *pool) choose(ctx context.Context, spec clusters.Spec) (name string, warm bool, err error) {
-	if p.settings.Cluster != "" {
-		return p.settings.Cluster, false, nil
-	}
-	if p.settings.Warm != nil {
-		if name, err = p.settings.Warm.Find(ctx, spec); name != "" || err != nil {
-			return name, true, err
-		}
-	}
-	p.made++
-	return p.settings.clusterName(p.made), false, nil
-}
-
-// lent reports whether the cluster was there before the run, and stays.
-func (p *pool) lent() bool { return p.settings.Cluster != "" || p.borrowed != "" }
 
 // pending is what has to be done with a cluster before the process ends.
-func (p *pool) pending(name string, warm bool) interrupt.Pending {
-	if p.settings.Keep && !warm {
+func (p *pool) pending(name string) interrupt.Pending {
+	if p.settings.Keep {
 		return interrupt.Pending{
 			Undo: "leave cluster " + name + " as it was", Done: "cluster " + name + " is as it was, and kept",
 			Left: "cluster " + name + " is left: holdfast down " + name,
 		}
 	}
-	if p.settings.Cluster != "" || warm {
+	if p.settings.Cluster != "" {
 		return interrupt.Pending{
 			Undo: "give cluster " + name + " back", Done: "cluster " + name + " is as it was",
 			Left: "cluster " + name + " may be left in the middle of a fault: holdfast heal " + name,
@@ -132,13 +103,8 @@ func (p *pool) discard(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), discardLimit)
 	defer cancel()
-	if p.borrowed != "" && p.borrowed != p.cluster.Spec().Kubernetes { // a scenario has upgraded it
-		if err := p.giveUp(ctx); err != nil {
-			return err
-		}
-	}
-	c, h, broken, stays := p.cluster, p.hold, p.broken, p.lent()
-	p.forget()
+	c, h, broken := p.cluster, p.hold, p.broken
+	p.cluster, p.hold, p.broken = nil, nil, nil
 	if broken != nil {
 		return h.Leave(ctx, broken.Error())
 	}
@@ -147,7 +113,7 @@ func (p *pool) discard(ctx context.Context) error {
 		return fmt.Errorf("give back cluster %s: %w", c.Name(), err)
 	}
 	p.given()
-	if !stays { // the Lease is gone with the cluster
+	if p.settings.Cluster == "" { // the Lease is gone with the cluster
 		return nil
 	}
 	return released
@@ -164,51 +130,9 @@ func (p *pool) keepIfHealthy(ctx context.Context, check func(context.Context) er
 		p.broken, p.check = err, check
 		return p.notAsItWas()
 	}
-	return errors.Join(fmt.Errorf("the cluster is not as it was, and is given up: %w", err), p.discardBroken(ctx))
-}
-
-// discardBroken discards a cluster that may not answer any more. A warm one is removed as well, unless another process has taken it.
-func (p *pool) discardBroken(ctx context.Context) error {
-	if p.borrowed != "" {
-		if err := p.giveUp(ctx); err != nil {
-			return err
-		}
-	}
-	p.hold.Drop()
+	p.hold.Drop() // the cluster may not answer any more
 	p.hold = nil
-	return p.discard(ctx)
-}
-
-// giveUp spoils a warm cluster, unless another process has taken it: then it is left alone, and the error says so.
-func (p *pool) giveUp(ctx context.Context) error {
-	select {
-	case <-p.hold.Lost():
-		err := p.hold.Err()
-		p.forget()
-		return err
-	default:
-		return p.spoil(ctx)
-	}
-}
-
-// spoil makes a warm cluster one of this run, so that it is removed when it is given back. If that fails, this run uses the cluster no more, and
-// the next run that wants it learns why.
-func (p *pool) spoil(ctx context.Context) error {
-	name := p.cluster.Name()
-	if err := p.settings.Warm.Spoil(name); err != nil {
-		err = errors.Join(err, p.hold.Leave(ctx, "it is no longer as it was made"))
-		p.forget()
-		return err
-	}
-	p.given()
-	p.given = p.settings.Interrupt.Add(p.pending(name, false))
-	p.borrowed = ""
-	return nil
-}
-
-// forget ends the use of the cluster.
-func (p *pool) forget() {
-	p.cluster, p.hold, p.broken, p.borrowed = nil, nil, nil, ""
+	return errors.Join(fmt.Errorf("the cluster is not as it was, and is given up: %w", err), p.discard(ctx))
 }
 
 // lookAgain repeats the check of an existing cluster: some changes revert with time.

@@ -66,9 +66,6 @@ type Settings struct {
 	KeepLogs bool
 	// Cluster is an existing cluster that all scenarios use and that stays. Empty: clusters are created, and removed again.
 	Cluster string
-	// Warm are clusters that were made earlier, and are used in place of new ones; nil: there are none. Open finds them by their names, and
-	// Close leaves them.
-	Warm Warm
 	// Keep is set if Close keeps the clusters that were created.
 	Keep bool
 	// Hold takes a cluster for this run exclusively; nil: no other run can reach the clusters.

@@ -172,7 +172,7 @@ func TestRemoveSaysWhatTheEngineSaid(t *testing.T) {
 // A name that no cluster can have is not a path: nothing outside the folder of one cluster is removed.
 func TestForgetKeepsToTheFolderOfOneCluster(t *testing.T) {
 	cache := inCache(t)
-	if err := KeepWarm("x"); err != nil {
+	if err := Keep("x"); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"", ".", "..", "../clusters", "y"} {
@@ -180,7 +180,7 @@ func TestForgetKeepsToTheFolderOfOneCluster(t *testing.T) {
 			t.Errorf("%q: %v", name, err)
 		}
 	}
-	if _, err := os.Stat(filepath.Join(cache, "clusters", "x", warmFile)); err != nil {
+	if _, err := os.Stat(filepath.Join(cache, "clusters", "x", keptFile)); err != nil {
 		t.Errorf("the mark of another cluster: %v", err)
 	}
 }

@@ -3,7 +3,6 @@ package inventory
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -27,79 +26,22 @@ func stateDir(name string) (string, error) {
 	return filepath.Join(cache, "clusters", name), nil
 }
 
-// Files that mark a cluster.
-const (
-	keptFile = "kept" // it must outlive its maker
-	warmFile = "warm" // it may be used in place of a new one
-)
+// keptFile marks a cluster that must outlive its maker.
+const keptFile = "kept"
 
 // Keep marks a cluster so that it may outlive the process that created it.
 func Keep(name string) error {
-	if err := mark(name, keptFile); err != nil {
-		return fmt.Errorf("keep cluster %s: %w", name, err)
-	}
-	return nil
-}
-
-// KeepWarm marks a cluster so that it may be used in place of a new one.
-func KeepWarm(name string) error {
-	if err := mark(name, warmFile); err != nil {
-		return fmt.Errorf("keep cluster %s warm: %w", name, err)
-	}
-	return nil
-}
-
-func mark(name, file string) error {
 	dir, err := StateDir(name)
 	if err == nil {
 		err = os.MkdirAll(dir, 0o755)
 	}
 	if err == nil {
-		err = os.WriteFile(filepath.Join(dir, file), nil, 0o644)
+		err = os.WriteFile(filepath.Join(dir, keptFile), nil, 0o644)
 	}
-	return err
-}
-
-// Spoil takes back KeepWarm, and Keep with it: the cluster is no longer as it was made.
-func Spoil(name string) error {
-	dir, err := StateDir(name)
 	if err != nil {
-		return err
-	}
-	for _, file := range []string{warmFile, keptFile} {
-		if err := os.Remove(filepath.Join(dir, file)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("give up cluster %s: %w", name, err)
-		}
+		return fmt.Errorf("keep cluster %s: %w", name, err)
 	}
 	return nil
-}
-
-// Warm are the names of the clusters that are kept warm, sorted. The list may name a cluster that is gone.
-func Warm() (names []string, err error) {
-	dir, err := stateDir("")
-	if err != nil {
-		return nil, err
-	}
-	found, err := filepath.Glob(filepath.Join(dir, "*", warmFile))
-	for _, path := range found {
-		names = append(names, filepath.Base(filepath.Dir(path)))
-	}
-	return names, err
-}
-
-// IsWarm reports whether a cluster is kept warm. It fails if that cannot be known.
-func IsWarm(name string) (bool, error) {
-	dir, err := StateDir(name)
-	if err == nil {
-		_, err = os.Stat(filepath.Join(dir, warmFile))
-	}
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
-	}
-	if err != nil {
-		return false, fmt.Errorf("find out whether cluster %s is kept warm: %w", name, err)
-	}
-	return true, nil
 }
 
 // Forget removes the files of a cluster that is gone. Its marks would otherwise be those of the next cluster of its name.

@@ -64,7 +64,7 @@ func (f *Flags) Add(set *pflag.FlagSet) {
 var (
 	disturbOnly = []string{"context", "kubeconfig", "holdfast-image", "load", "steady", "recover", "settled"}
 	createdOnly = []string{
-		"cluster", creating.ProviderFlag, "kubernetes", "timings", "proxy-mode", "keep", "keep-logs", "fix", "ablate", "times", "watch", "image", "pull", "secrets", "before",
+		"cluster", creating.ProviderFlag, "kubernetes", "timings", "proxy-mode", "keep-logs", "fix", "ablate", "times", "watch", "image", "pull", "secrets", "before",
 	}
 )
 

@@ -23,7 +23,6 @@ func TestWanted(t *testing.T) {
 		"--disturb --holdfast-image r/hf:1":                                  {true, "name it with --context"},
 		"--disturb --kubeconfig /x --holdfast-image r/hf:1":                  {true, "name it with --context"},
 		"--disturb --context staging":                                        {true, "--holdfast-image names it"},
-		"--disturb --context staging --holdfast-image r/hf:1 --keep":         {true, "--keep with --disturb"},
 		"--disturb --context staging --holdfast-image r/hf:1 --load nowhere": {true, "--load nowhere: want inside, outside or both"},
 		"--disturb --context staging --holdfast-image r/hf:1 --recover 0s":   {true, "must be positive"},
 	} {

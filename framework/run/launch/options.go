@@ -19,7 +19,7 @@ import (
 
 // Options are what a user says about a run.
 type Options struct {
-	Cluster    string   // an existing cluster; empty: new clusters
+	Cluster    string   // it is made if it does not exist, and stays; empty: new clusters
 	Scope      string   // short or full
 	Incident   string   // its scenarios run; empty: no incident
 	Names      []string // of scenarios, or patterns of names; none: all scenarios of the scope
@@ -34,7 +34,7 @@ type Options struct {
 	SimulatedNodes, SimulatedPods int
 	Artifacts                     string          // the folder of all runs
 	Seed                          uint64          // 0: a new seed
-	Keep                          bool            // keep the last cluster
+	Keep                          bool            // keep the new clusters
 	KeepLogs                      bool            // keep logs also if every promise held
 	Begun                         *runfolder.File // the run to continue; nil: a new run
 	// TimeBudget is how long the run may take; 0: as long as it takes. Scenarios that do not fit in are left out, and what tells most comes first.
@@ -79,9 +79,6 @@ func (o Options) Validate() error {
 	if o.SimulatedPods < 0 {
 		return fmt.Errorf("--simulated-pods %d: want a number from 1", o.SimulatedPods)
 	}
-	if o.Cluster != "" && o.Kubernetes != "" {
-		return errors.New("--kubernetes with --cluster: the cluster has a version already")
-	}
 	if o.Workers < 0 || o.Workers > history.MaxLoadWorkers {
 		return fmt.Errorf("--load-workers %d: want a number from 1 to %d", o.Workers, history.MaxLoadWorkers)
 	}
@@ -96,10 +93,14 @@ func (o Options) Validate() error {
 
 // On returns those of the chosen scenarios that run on a cluster, and a note on the others; see selection.On.
 func (o Options) On(c clusters.Spec, chosen []scenario.Spec) (fit []scenario.Spec, note string, err error) {
-	need := run.Settings{Kubernetes: o.Kubernetes, Profile: clusters.ProfileName(o.Timings), ProxyMode: clusters.ProxyMode(o.ProxyMode),
-		SimulatedNodes: o.SimulatedNodes}.Needs
 	named := slices.ContainsFunc(o.Names, func(name string) bool { return !selection.IsPattern(name) })
-	return selection.On(o.Cluster, c, chosen, need, named || o.Incident != "")
+	return selection.On(o.Cluster, c, chosen, o.needs, named || o.Incident != "")
+}
+
+// needs is the cluster of a scenario with these options.
+func (o Options) needs(c clusters.Spec) clusters.Spec {
+	return run.Settings{Kubernetes: o.Kubernetes, Profile: clusters.ProfileName(o.Timings), ProxyMode: clusters.ProxyMode(o.ProxyMode),
+		SimulatedNodes: o.SimulatedNodes}.Needs(c)
 }
 
 // Reproduce is the command that runs one scenario again, or without a name all scenarios of the run.

@@ -13,7 +13,6 @@ import (
 
 	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/clusters/engine"
-	"github.com/holdfast-ha/holdfast/clusters/kind/inventory"
 	"github.com/holdfast-ha/holdfast/clusters/nodeimage"
 	"github.com/holdfast-ha/holdfast/framework/base/interrupt"
 	"github.com/holdfast-ha/holdfast/framework/fault/hold"
@@ -87,19 +86,10 @@ func Compiler(out io.Writer) func(context.Context, workloads.Program) (string, e
 	}
 }
 
-// opener creates clusters and opens warm ones, or opens the cluster of --cluster.
+// opener creates clusters, or opens the cluster of --cluster.
 func (o Options) opener(p provider.Provider) func(context.Context, string, clusters.Spec) (clusters.Cluster, error) {
 	if o.Cluster == "" {
-		return func(ctx context.Context, name string, wanted clusters.Spec) (clusters.Cluster, error) {
-			warm, err := inventory.IsWarm(name)
-			if err != nil {
-				return nil, err
-			}
-			if warm {
-				return p.Open(ctx, name)
-			}
-			return p.Create(ctx, name, wanted)
-		}
+		return p.Create
 	}
 	return func(ctx context.Context, _ string, wanted clusters.Spec) (clusters.Cluster, error) {
 		c, err := p.Open(ctx, o.Cluster)
@@ -122,14 +112,11 @@ func keep(c clusters.Cluster, say func(string)) error {
 	return nil
 }
 
-// closer removes clusters, except the cluster of --cluster, warm ones and clusters to be kept.
+// closer removes clusters, except the cluster of --cluster and clusters to be kept.
 func (o Options) closer(say func(string)) func(context.Context, clusters.Cluster) error {
 	return func(ctx context.Context, c clusters.Cluster) error {
 		if o.Cluster != "" {
 			return nil
-		}
-		if warm, err := inventory.IsWarm(c.Name()); warm || err != nil {
-			return err
 		}
 		if o.Keep {
 			return keep(c, say)

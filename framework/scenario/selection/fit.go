@@ -55,6 +55,18 @@ func fitting(c clusters.Spec, all []scenario.Spec, need func(clusters.Spec) clus
 	return fit, others
 }
 
+// MostNeeded is the cluster on which most of the scenarios run.
+func MostNeeded(all []scenario.Spec, need func(clusters.Spec) clusters.Spec) (most clusters.Spec) {
+	found := 0
+	for _, s := range all {
+		c := need(s.Cluster)
+		if fit, _ := fitting(c, all, need); len(fit) > found {
+			most, found = c, len(fit)
+		}
+	}
+	return most
+}
+
 // asOn is what a scenario needs after the flags of 'holdfast run' that adapt it to a cluster, and these flags.
 func asOn(c, need clusters.Spec) (adapted clusters.Spec, flags string) {
 	need = need.WithDefaults()

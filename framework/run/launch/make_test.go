@@ -1,4 +1,4 @@
-package cli
+package launch
 
 import (
 	"context"
@@ -8,7 +8,6 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/clusters/clustertest"
 	"github.com/holdfast-ha/holdfast/framework/base/errtest"
-	"github.com/holdfast-ha/holdfast/framework/provider"
 )
 
 // fresh is a new cluster.
@@ -29,21 +28,19 @@ func (f *fresh) Delete(ctx context.Context) error {
 func TestAClusterThatCannotBeKeptIsRemoved(t *testing.T) {
 	full := errors.New("no space left on device")
 	for name, test := range map[string]struct {
-		warm        bool
 		keeps, goes error
 		want        string
 		deleted     bool
 	}{
-		"kept":          {false, nil, nil, "", false},
-		"not kept":      {false, full, nil, "no space left on device", true},
-		"not kept warm": {true, nil, nil, "keep cluster demo warm: its provider has no place to note that", true},
-		"nor removed":   {true, full, errors.New("the engine does not answer"), "try 'holdfast down demo'", true},
+		"kept":        {nil, nil, "", false},
+		"not kept":    {full, nil, "no space left on device", true},
+		"nor removed": {full, errors.New("the engine does not answer"), "try 'holdfast down demo'", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ctx, interrupt := context.WithCancel(t.Context())
 			interrupt()
 			c := &fresh{Cluster: clustertest.New("demo", clusters.Spec{Zones: []string{"a"}}), keeps: test.keeps, goes: test.goes}
-			err := keepNew(ctx, provider.Provider{}, c, test.warm)
+			err := keepNew(ctx, c)
 			errtest.Check(t, err, test.want)
 			if c.deleted != test.deleted || errors.Is(err, clusters.ErrLeft) != (test.goes != nil) {
 				t.Errorf("deleted: %t, %v", c.deleted, err)
