@@ -1,4 +1,4 @@
-package export_test
+package cli
 
 import (
 	"bytes"
@@ -9,7 +9,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/holdfast-ha/holdfast/framework/export"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	ht "github.com/holdfast-ha/holdfast/framework/history/historytest"
 	"github.com/holdfast-ha/holdfast/framework/judge"
@@ -26,8 +25,8 @@ func BenchmarkJudgeAndVegetaReport(b *testing.B) {
 	record, results := filepath.Join(dir, "record"), filepath.Join(dir, "results.gob")
 	writeMany(b, record, requests)
 	exportAll(b, record, results)
-	holdfast := build(b, filepath.Join("..", ".."), filepath.Join(dir, "holdfast"))
-	vegeta := build(b, vegetaFolder(b), filepath.Join(dir, "vegeta"))
+	holdfast := compiled(b, filepath.Join("..", ".."), filepath.Join(dir, "holdfast"))
+	vegeta := compiled(b, vegetaFolder(b), filepath.Join(dir, "vegeta"))
 	var ours, theirs, ratios []float64
 	for b.Loop() {
 		for range rounds { // alternating, so that other work on the machine affects both
@@ -61,8 +60,7 @@ func exportAll(b *testing.B, record, to string) {
 	must(b, err)
 	file, err := os.Create(to)
 	must(b, err)
-	_, err = export.Vegeta(file, run, nil)
-	must(b, errors.Join(err, file.Close()))
+	must(b, errors.Join(newVegetaExport(run, nil).write(file), file.Close()))
 }
 
 func must(b *testing.B, err error) {
@@ -72,7 +70,7 @@ func must(b *testing.B, err error) {
 	}
 }
 
-// vegetaFolder returns the folder of the vegeta module that package export uses as a library.
+// vegetaFolder returns the folder of the vegeta module.
 func vegetaFolder(b *testing.B) string {
 	b.Helper()
 	dir, err := exec.CommandContext(b.Context(), "go", "list", "-m", "-f", "{{.Dir}}", "github.com/tsenart/vegeta/v12").Output()
@@ -80,7 +78,7 @@ func vegetaFolder(b *testing.B) string {
 	return string(bytes.TrimSpace(dir))
 }
 
-func build(b *testing.B, from, program string) string {
+func compiled(b *testing.B, from, program string) string {
 	b.Helper()
 	if out, err := exec.CommandContext(b.Context(), "go", "-C", from, "build", "-o", program, ".").CombinedOutput(); err != nil {
 		b.Fatalf("build %s: %v\n%s", program, err, out)
