@@ -8,9 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
@@ -39,123 +37,77 @@ func (f Fact) String() string {
 
 // The names of the facts.
 const (
-	FactServer     = "API server"
-	FactProvider   = "provider"
-	FactNodes      = "nodes"
-	FactZones      = "zones"
-	FactNetwork    = "pod network"
-	FactProxy      = "proxy mode"
-	FactMesh       = "service mesh"
-	FactAutoscaler = "autoscalers"
-	FactPolicy     = "policies"
-	FactGitOps     = "GitOps"
-	FactChaos      = "chaos tools"
+	FactServer   = "API server"
+	FactProvider = "provider"
+	FactNodes    = "nodes"
+	FactZones    = "zones"
+	FactNetwork  = "pod network"
+	FactTools    = "controllers" // that change workloads, nodes or traffic by themselves
 )
 
-// Facts finds out what can be known about a cluster by reading, in some namespaces or in all. What the user must not read is not known, and its
-// fact says so. Only an API server that does not answer is an error.
-func Facts(ctx context.Context, client kubernetes.Interface, namespaces []string) ([]Fact, error) {
-	s := &survey{client: client, namespaces: namespaces}
-	if len(namespaces) == 0 {
-		s.namespaces = []string{metav1.NamespaceAll}
-	}
-	if err := s.read(ctx); err != nil {
+// Facts finds out what can be known about a cluster by reading its version, its API groups and its nodes. What the user must not read is not known,
+// and its fact says so. Only an API server that does not answer is an error.
+func Facts(ctx context.Context, client kubernetes.Interface) ([]Fact, error) {
+	version, err := client.Discovery().ServerVersion()
+	if err != nil {
 		return nil, err
 	}
-	facts := []Fact{s.server(), s.provider(), s.versions(), s.zones(), s.network(), s.proxyMode(ctx), s.tools(FactMesh)}
-	for _, find := range []func(context.Context) (Fact, error){s.autoscalers, s.policies, s.gitOps} {
-		f, err := find(ctx)
-		if err != nil {
-			return nil, err
+	served, err := client.Discovery().ServerGroups()
+	if err != nil {
+		return nil, fmt.Errorf("list the API groups: %w", err)
+	}
+	nodes, err := client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
+	if err != nil && !MayNot(err) {
+		return nil, fmt.Errorf("list the nodes: %w", err)
+	}
+	var networks, tools []string
+	for name, groups := range networkGroups {
+		if slices.ContainsFunc(served.Groups, func(g metav1.APIGroup) bool { return slices.Contains(groups, g.Name) }) {
+			networks = append(networks, name)
 		}
-		facts = append(facts, f)
 	}
-	return append(facts, s.tools(FactChaos)), nil
-}
-
-// survey is what was read of a cluster.
-type survey struct {
-	client     kubernetes.Interface
-	namespaces []string
-
-	version string
-	groups  []string // API groups that are served
-	nodes   []corev1.Node
-	system  []appsv1.DaemonSet // of namespace kube-system
-	// Why something could not be read; empty: it was.
-	noNodes, noSystem string
-}
-
-func (s *survey) read(ctx context.Context) error {
-	version, err := s.client.Discovery().ServerVersion()
+	for _, g := range served.Groups {
+		if name := toolOf(g.Name); name != "" && !slices.Contains(tools, name) {
+			tools = append(tools, name)
+		}
+	}
+	facts := []Fact{{Name: FactServer, Is: version.GitVersion}}
 	if err != nil {
-		return err
+		const why = "this user must not list nodes"
+		facts = append(facts, Fact{Name: FactProvider, Why: why}, Fact{Name: FactNodes, Why: why}, Fact{Name: FactZones, Why: why})
+	} else {
+		facts = append(facts, provider(nodes.Items), versions(nodes.Items, version.GitVersion), zones(nodes.Items))
+		networks = append(networks, annotated(nodes.Items)...)
 	}
-	s.version = version.GitVersion
-	groups, err := s.client.Discovery().ServerGroups()
-	if err != nil {
-		return fmt.Errorf("list the API groups: %w", err)
+	slices.Sort(networks)
+	slices.Sort(tools)
+	network := Fact{Name: FactNetwork, Is: strings.Join(slices.Compact(networks), ", "), Why: "no network that holdfast knows has left a trace"}
+	if network.Is != "" {
+		network.Why = ""
 	}
-	for _, g := range groups.Groups {
-		s.groups = append(s.groups, g.Name)
-	}
-	nodes, err := s.client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
-	if s.noNodes, err = unread(err, "list nodes"); err != nil {
-		return err
-	}
-	if nodes != nil {
-		s.nodes = nodes.Items
-	}
-	system, err := s.client.AppsV1().DaemonSets(metav1.NamespaceSystem).List(ctx, metav1.ListOptions{})
-	if s.noSystem, err = unread(err, "list DaemonSets in namespace kube-system"); err != nil {
-		return err
-	}
-	if system != nil {
-		s.system = system.Items
-	}
-	return nil
+	return append(facts, network, Fact{Name: FactTools, Is: cmp.Or(strings.Join(tools, ", "), "none seen")}), nil
 }
-
-// unread is why something is not known, if the user must not read it. Other errors stay errors, except that a cluster which does not serve a kind
-// has nothing of it: then the list that was asked for is empty.
-func unread(err error, what string) (why string, other error) {
-	switch {
-	case err != nil && MayNot(err):
-		return "this user must not " + what, nil
-	case apierrors.IsNotFound(err):
-		return "", nil
-	}
-	return "", err
-}
-
-func (s *survey) server() Fact { return Fact{Name: FactServer, Is: s.version} }
 
 // provider is the scheme of the nodes' provider IDs: aws, gce, azure, kind, ...
 //
 // Source: https://kubernetes.io/docs/reference/kubernetes-api/cluster-resources/node-v1/#NodeSpec
-func (s *survey) provider() Fact {
-	f := Fact{Name: FactProvider, Why: s.noNodes}
-	for i := range s.nodes {
-		if scheme, _, found := strings.Cut(s.nodes[i].Spec.ProviderID, "://"); found {
-			f.Is = scheme
-			return f
+func provider(nodes []corev1.Node) Fact {
+	for i := range nodes {
+		if scheme, _, found := strings.Cut(nodes[i].Spec.ProviderID, "://"); found {
+			return Fact{Name: FactProvider, Is: scheme}
 		}
 	}
-	f.Why = cmp.Or(f.Why, "no node has a provider ID")
-	return f
+	return Fact{Name: FactProvider, Why: "no node has a provider ID"}
 }
 
 // versions counts the nodes by the versions of their kubelets.
-func (s *survey) versions() Fact {
-	if s.noNodes != "" {
-		return Fact{Name: FactNodes, Why: s.noNodes}
-	}
+func versions(nodes []corev1.Node, server string) Fact {
 	count := map[string]int{}
-	for i := range s.nodes {
-		count[s.nodes[i].Status.NodeInfo.KubeletVersion]++
+	for i := range nodes {
+		count[nodes[i].Status.NodeInfo.KubeletVersion]++
 	}
 	f := Fact{Name: FactNodes, Is: counted(count)}
-	if len(count) > 1 || count[s.version] != len(s.nodes) {
+	if len(count) > 1 || count[server] != len(nodes) {
 		f.Why = "not all have the version of the API server: an upgrade may be under way"
 	}
 	return f
@@ -166,13 +118,10 @@ func (s *survey) versions() Fact {
 // Source: https://kubernetes.io/docs/reference/labels-annotations-taints/#node-role-kubernetes-io-control-plane
 var controlPlaneLabels = []string{"node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"}
 
-func (s *survey) zones() Fact {
-	if s.noNodes != "" {
-		return Fact{Name: FactZones, Why: s.noNodes}
-	}
+func zones(nodes []corev1.Node) Fact {
 	count, without := map[string]int{}, 0
-	for i := range s.nodes {
-		labels := s.nodes[i].Labels
+	for i := range nodes {
+		labels := nodes[i].Labels
 		isOne := func(label string) bool { _, is := labels[label]; return is }
 		switch zone := labels[clusters.LabelZone]; {
 		case zone != "":
@@ -181,28 +130,13 @@ func (s *survey) zones() Fact {
 			without++
 		}
 	}
-	f := Fact{Name: FactZones, Is: counted(count)}
 	switch {
 	case len(count) == 0:
-		f.Is = "none"
-		f.Why = "no node has the label topology.kubernetes.io/zone"
+		return Fact{FactZones, "none", "no node has the label topology.kubernetes.io/zone"}
 	case without > 0:
-		f.Why = quantity(without, "worker") + " in none"
+		return Fact{FactZones, counted(count), fmt.Sprintf("workers without a zone: %d", without)}
 	}
-	return f
-}
-
-// quantity is "1 policy" or "2 policies".
-func quantity(n int, what string) string {
-	stem, y := strings.CutSuffix(what, "y")
-	switch {
-	case n == 1:
-	case y:
-		what = stem + "ies"
-	default:
-		what += "s"
-	}
-	return fmt.Sprintf("%d %s", n, what)
+	return Fact{Name: FactZones, Is: counted(count)}
 }
 
 // counted is "3 v1.36.3, 1 v1.37.0".
@@ -213,3 +147,49 @@ func counted(count map[string]int) string {
 	}
 	return strings.Join(all, ", ")
 }
+
+// networkGroups are the API groups of pod networks. A cluster may have two, such as Calico for the policies and another for the routes.
+var networkGroups = map[string][]string{
+	"Cilium": {"cilium.io"}, "Calico": {"crd.projectcalico.org"}, "Antrea": {"crd.antrea.io"}, "Amazon VPC CNI": {"vpcresources.k8s.aws"},
+	"Azure CNI": {"acn.azure.com"}, "OVN-Kubernetes": {"k8s.ovn.org"},
+}
+
+// networkAnnotations are the prefixes of the annotations that pod networks give nodes.
+var networkAnnotations = map[string]string{
+	"network.cilium.io/": "Cilium", "projectcalico.org/": "Calico", "flannel.alpha.coreos.com/": "Flannel", "node.antrea.io/": "Antrea", "kube-router.io/": "kube-router",
+}
+
+func annotated(nodes []corev1.Node) (names []string) {
+	for i := range nodes {
+		for key := range nodes[i].Annotations {
+			for prefix, name := range networkAnnotations {
+				if strings.HasPrefix(key, prefix) {
+					names = append(names, name)
+				}
+			}
+		}
+	}
+	return names
+}
+
+// tools are programs that change workloads, nodes or traffic by themselves, by the API groups of their objects. All groups below one with a leading
+// dot belong to its tool.
+var tools = map[string]string{
+	"networking.istio.io": "Istio", "policy.linkerd.io": "Linkerd", "consul.hashicorp.com": "Consul",
+	"karpenter.sh": "Karpenter", "keda.sh": "KEDA", "autoscaling.k8s.io": "vertical pod autoscaler",
+	"templates.gatekeeper.sh": "Gatekeeper", "kyverno.io": "Kyverno", "policies.kubewarden.io": "Kubewarden",
+	".toolkit.fluxcd.io": "Flux", "argoproj.io": "Argo", "tests.testkube.io": "Testkube",
+	"chaos-mesh.org": "Chaos Mesh", "litmuschaos.io": "LitmusChaos", "chaos.datadoghq.com": "Chaos Controller", "krkn.krkn-chaos.dev": "Krkn",
+	"chaosblade.io": "ChaosBlade", "chaostoolkit.org": "Chaos Toolkit",
+}
+
+// toolOf is the tool that an API group belongs to; empty: to none that is known.
+func toolOf(group string) string {
+	_, below, _ := strings.Cut(group, ".")
+	return cmp.Or(tools[group], tools["."+below])
+}
+
+// AutoscalerStatus is the ConfigMap in kube-system in which the cluster autoscaler writes what it does.
+//
+// Source: https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/FAQ.md
+const AutoscalerStatus = "cluster-autoscaler-status"

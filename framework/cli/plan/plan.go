@@ -147,15 +147,15 @@ func (f flags) plan(cmd *cobra.Command) (d show.Document, err error) {
 	}
 	p := disturb.Make(a.Request, snapshot)
 	p.Notes = append(p.Notes, a.Notes()...)
-	facts, err := f.facts(cmd, access, a.Request)
+	facts, err := factsOf(cmd, access)
 	return show.Of(p, facts), err
 }
 
-// facts are what can be found out about the cluster with the rights that the user has.
-func (f flags) facts(cmd *cobra.Command, access *existing.Access, r disturb.Request) ([]existing.Fact, error) {
+// factsOf is what can be found out about the cluster with the rights that the user has.
+func factsOf(cmd *cobra.Command, access *existing.Access) ([]existing.Fact, error) {
 	client, err := kubernetes.NewForConfig(access.ReadOnly())
 	if err != nil {
 		return nil, err
 	}
-	return existing.Facts(cmd.Context(), client, []string{r.Namespace})
+	return existing.Facts(cmd.Context(), client)
 }

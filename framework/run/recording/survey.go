@@ -48,7 +48,7 @@ func Look(ctx context.Context, access *existing.Access, namespaces []string) (s 
 				access, n.Why, prose.List(kindNames()))
 		}
 	}
-	if s.Facts, err = existing.Facts(ctx, client, namespaces); err != nil {
+	if s.Facts, err = existing.Facts(ctx, client); err != nil {
 		return s, access.Explain(err)
 	}
 	return s, nil

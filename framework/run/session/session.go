@@ -53,7 +53,7 @@ func Open(ctx context.Context, o Options) (*Session, error) {
 	}
 	s.Plan = disturb.Make(o.Intent.Request, snapshot)
 	s.Plan.Notes = append(s.Plan.Notes, o.Intent.Notes()...)
-	s.Facts, err = existing.Facts(ctx, reader.Client, []string{o.Intent.Request.Namespace})
+	s.Facts, err = existing.Facts(ctx, reader.Client)
 	return s, err
 }
 
