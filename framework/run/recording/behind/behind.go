@@ -1,5 +1,5 @@
-// Package behind finds out behind which Services of a cluster the requests to a URL end: by the addresses of Services, and by the hosts of
-// Ingresses and HTTPRoutes.
+// Package behind finds out behind which Services of a cluster the requests to a URL end: by the addresses of Services, and by the hosts and path
+// prefixes of Ingresses and HTTPRoutes.
 //
 // It only reads, and sends no request to the URL. What it cannot find out, the user has to say.
 package behind
@@ -10,15 +10,15 @@ import (
 	"fmt"
 	"net"
 	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	corev1 "k8s.io/api/core/v1"
-	networkingv1 "k8s.io/api/networking/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -32,7 +32,6 @@ type Finder struct {
 	client     kubernetes.Interface
 	untyped    dynamic.Interface
 	namespaces []string
-	nodes      func(context.Context) []string // their addresses; none: they cannot be read
 }
 
 // Found is where the requests to a URL end.
@@ -62,28 +61,7 @@ func Of(client kubernetes.Interface, untyped dynamic.Interface, namespaces []str
 	if len(namespaces) == 0 {
 		namespaces = []string{metav1.NamespaceAll}
 	}
-	f := &Finder{client: client, untyped: untyped, namespaces: namespaces}
-	var once sync.Once
-	var addresses []string
-	f.nodes = func(ctx context.Context) []string {
-		once.Do(func() { addresses = f.addresses(ctx) })
-		return addresses
-	}
-	return f
-}
-
-// addresses are those of all nodes.
-func (f *Finder) addresses(ctx context.Context) (all []string) {
-	list, err := f.client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return nil
-	}
-	for i := range list.Items {
-		for _, a := range list.Items[i].Status.Addresses {
-			all = append(all, a.Address)
-		}
-	}
-	return all
+	return &Finder{client: client, untyped: untyped, namespaces: namespaces}
 }
 
 // Find returns the Services behind which requests to a URL end. Only an API server that does not answer, and a URL that cannot be read, are errors.
@@ -149,131 +127,129 @@ func leadsTo(s *corev1.Service, u *url.URL) (inside, outside bool) {
 		slices.ContainsFunc(s.Status.LoadBalancer.Ingress, func(at corev1.LoadBalancerIngress) bool { return at.IP == host || at.Hostname == host })
 }
 
-// onNode reports whether a URL has the address of a node and a node port of the Service.
+// onNode reports whether a URL has the address of a node and a node port of the Service. Where the nodes cannot be read, each address that is not a
+// loopback address counts: a node port belongs to one Service of the whole cluster.
 func (f *Finder) onNode(ctx context.Context, s *corev1.Service, u *url.URL) bool {
 	if !slices.ContainsFunc(s.Spec.Ports, func(p corev1.ServicePort) bool { return p.NodePort != 0 && strconv.Itoa(int(p.NodePort)) == u.Port() }) {
 		return false
 	}
-	nodes := f.nodes(ctx)
-	if len(nodes) == 0 { // a node port belongs to one Service of the whole cluster, and an address is no name
+	nodes, err := f.client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
+	if err != nil {
 		ip := net.ParseIP(u.Hostname())
 		return ip != nil && !ip.IsLoopback()
 	}
-	return slices.Contains(nodes, u.Hostname())
+	return slices.ContainsFunc(nodes.Items, func(n corev1.Node) bool {
+		return slices.ContainsFunc(n.Status.Addresses, func(a corev1.NodeAddress) bool { return a.Address == u.Hostname() })
+	})
 }
 
-// byIngress finds the Services to which Ingresses send the requests of a host and a path. A controller joins the rules of all its Ingresses: a
-// longer path in one takes the requests from a shorter one in another.
-func (f *Finder) byIngress(ctx context.Context, u *url.URL, into *Found) (err error) {
-	byClass := make(map[string]*longest)
+// byIngress finds the Services to which Ingresses send the requests of a host and a path.
+func (f *Finder) byIngress(ctx context.Context, u *url.URL, into *Found) error {
+	var l longest
 	for _, namespace := range f.namespaces {
-		list, listErr := f.client.NetworkingV1().Ingresses(namespace).List(ctx, metav1.ListOptions{})
-		if listErr != nil {
-			err = listErr
-			break
+		list, err := f.client.NetworkingV1().Ingresses(namespace).List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return err
 		}
 		for i := range list.Items {
 			in := &list.Items[i]
-			class := classOf(in)
-			if byClass[class] == nil {
-				byClass[class] = &longest{}
+			for _, rule := range in.Spec.Rules {
+				if !sameHost(rule.Host, u.Hostname()) || rule.HTTP == nil {
+					continue
+				}
+				for _, p := range rule.HTTP.Paths {
+					if s := p.Backend.Service; s != nil && l.take(u.Path, p.Path, in.Namespace+"/"+s.Name) {
+						into.Sticky = cmp.Or(into.Sticky, app.StickyIngress(in.Annotations))
+					}
+				}
 			}
-			ofIngress(in, u, byClass[class])
 		}
 	}
-	for _, l := range byClass {
-		into.Services = append(into.Services, l.services...)
-		into.Sticky = cmp.Or(into.Sticky, l.sticky)
+	into.Services = append(into.Services, l.services...)
+	return nil
+}
+
+// routes is the kind of HTTPRoutes, which not every cluster serves.
+//
+// Source: https://gateway-api.sigs.k8s.io/reference/spec/#httproute
+var routes = schema.GroupVersionResource{Group: "gateway.networking.k8s.io", Version: "v1", Resource: "httproutes"}
+
+// byRoute finds the Services to which HTTPRoutes send the requests of a host and a path.
+func (f *Finder) byRoute(ctx context.Context, u *url.URL, into *Found) error {
+	var l longest
+	for _, namespace := range f.namespaces {
+		list, err := f.untyped.Resource(routes).Namespace(namespace).List(ctx, metav1.ListOptions{})
+		switch {
+		case apierrors.IsNotFound(err): // the kind is not served
+			return nil
+		case err != nil:
+			return err
+		}
+		for i := range list.Items {
+			ofRoute(&list.Items[i], u, &l)
+		}
 	}
-	return err
+	into.Services = append(into.Services, l.services...)
+	return nil
 }
 
-// classOf names the controller that an Ingress is for.
-func classOf(in *networkingv1.Ingress) string {
-	if in.Spec.IngressClassName != nil {
-		return *in.Spec.IngressClassName
-	}
-	return in.Annotations["kubernetes.io/ingress.class"] // which older manifests have
-}
-
-// longest are the Services of the rules that fit best: those for the host itself come before those for any host below a domain, and then those
-// with the longest path.
-type longest struct {
-	rank     rank
-	services []string
-	sticky   string
-}
-
-// rank says how well a rule fits; the zero value: there is no rule.
-type rank struct {
-	host int // 2: the host itself, 1: any below a domain
-	path int // how long the path is, doubled, and one more for an exact one
-}
-
-func (r rank) compare(other rank) int {
-	return cmp.Or(cmp.Compare(r.host, other.host), cmp.Compare(r.path, other.path))
-}
-
-func rankOf(sameHost bool, path string, exactPath bool) (r rank) {
-	r = rank{host: 1, path: 2 * len(path)}
-	if sameHost {
-		r.host = 2
-	}
-	if exactPath {
-		r.path++
-	}
-	return r
-}
-
-// take takes in the Services of a rule that fits. One that leads to no Service still takes the requests.
-func (l *longest) take(r rank, services ...string) {
-	switch better := r.compare(l.rank); {
-	case better < 0:
+// ofRoute takes in the backends of a route. A rule without matches is for all paths.
+func ofRoute(route *unstructured.Unstructured, u *url.URL, into *longest) {
+	hosts, _, _ := unstructured.NestedStringSlice(route.Object, "spec", "hostnames")
+	if !slices.ContainsFunc(hosts, func(host string) bool { return sameHost(host, u.Hostname()) }) {
 		return
-	case better > 0:
-		l.rank, l.services, l.sticky = r, nil, ""
 	}
-	l.services = append(l.services, services...)
-}
-
-// ofIngress takes in the backends of an Ingress.
-func ofIngress(in *networkingv1.Ingress, u *url.URL, into *longest) {
-	for _, rule := range in.Spec.Rules {
-		if !sameHost(rule.Host, u.Hostname()) || rule.HTTP == nil {
-			continue
+	rules, _, _ := unstructured.NestedSlice(route.Object, "spec", "rules")
+	for _, one := range rules {
+		rule, _ := one.(map[string]any)
+		matches, _, _ := unstructured.NestedSlice(rule, "matches")
+		if len(matches) == 0 {
+			matches = []any{nil}
 		}
-		for _, p := range rule.HTTP.Paths {
-			if !fits(p, u.Path) {
-				continue
-			}
-			var services []string
-			if s := p.Backend.Service; s != nil {
-				services = append(services, in.Namespace+"/"+s.Name)
-			}
-			if r := rankOf(rule.Host == u.Hostname(), p.Path, exact(p)); r.compare(into.rank) >= 0 {
-				into.take(r, services...)
-				into.sticky = cmp.Or(app.StickyIngress(in.Annotations), into.sticky)
+		for _, one := range matches {
+			match, _ := one.(map[string]any)
+			path, _, _ := unstructured.NestedString(match, "path", "value")
+			for _, service := range backends(rule, route.GetNamespace()) {
+				into.take(u.Path, path, service)
 			}
 		}
 	}
 }
 
-// fits reports whether a rule is for a path. What a path means that is neither a prefix nor exact is the controller's own: most take it for a
-// regular expression, if it looks like one.
-func fits(rule networkingv1.HTTPIngressPath, path string) bool {
-	own := rule.PathType == nil || *rule.PathType == networkingv1.PathTypeImplementationSpecific
-	switch {
-	case exact(rule):
-		return rule.Path == path
-	case own && strings.ContainsAny(rule.Path, `*+?()[]|^$\`):
-		pattern, err := regexp.Compile("^" + rule.Path)
-		return err == nil && pattern.MatchString(path)
+// backends are the Services of a rule that get requests.
+func backends(rule map[string]any, namespace string) (found []string) {
+	refs, _, _ := unstructured.NestedSlice(rule, "backendRefs")
+	for _, one := range refs {
+		ref, _ := one.(map[string]any)
+		name, _, _ := unstructured.NestedString(ref, "name")
+		kind, _, _ := unstructured.NestedString(ref, "kind")
+		in, _, _ := unstructured.NestedString(ref, "namespace")
+		weight, weighed, _ := unstructured.NestedInt64(ref, "weight")
+		if cmp.Or(kind, "Service") == "Service" && (!weighed || weight > 0) {
+			found = append(found, cmp.Or(in, namespace)+"/"+name)
+		}
 	}
-	return below(rule.Path, path)
+	return found
 }
 
-func exact(rule networkingv1.HTTPIngressPath) bool {
-	return rule.PathType != nil && *rule.PathType == networkingv1.PathTypeExact
+// longest are the Services of the rules with the longest path that requests are below: a controller joins the rules of all objects, and a longer
+// path takes the requests from a shorter one.
+type longest struct {
+	path     int
+	services []string
+}
+
+// take takes in a Service if its rule is for a path, and no rule with a longer one is. It reports whether it did.
+func (l *longest) take(path, rule, service string) bool {
+	rule = strings.TrimSuffix(rule, "/")
+	if rule != "" && path != rule && !strings.HasPrefix(path, rule+"/") || len(rule) < l.path {
+		return false
+	}
+	if len(rule) > l.path {
+		l.path, l.services = len(rule), nil
+	}
+	l.services = append(l.services, service)
+	return true
 }
 
 // sameHost reports whether a rule is for a host. A rule without a host would be for any, also for those of other clusters.
@@ -283,10 +259,4 @@ func sameHost(rule, host string) bool {
 		return after == suffix
 	}
 	return rule != "" && rule == host
-}
-
-// below reports whether a path is the same as a rule's, or below it.
-func below(rule, path string) bool {
-	rule = strings.TrimSuffix(rule, "/")
-	return rule == "" || path == rule || strings.HasPrefix(path, rule+"/")
 }
