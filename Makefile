@@ -97,8 +97,13 @@ certify: build ## Upgrade a cluster in place, under load, and certify it; FROM=v
 	  --to $(or $(TO),$(error say to which version: make certify FROM=v1.36.3 TO=v1.37.0)) $(if $(PROFILES),--profile $(PROFILES)) $(if $(APP),--app $(APP))
 
 .PHONY: selftest
-selftest: build ## Measure the harness: RUNS=3 seeded runs of every scenario, SOAK=100000 requests
-	bin/holdfast selftest --runs $(RUNS) --soak $(SOAK) --scope $(PROFILE) --proxy-mode $(PROXY_MODE) $(if $(KUBERNETES),--kubernetes $(KUBERNETES))
+selftest: build ## Measure the harness: RUNS=3 seeded runs of every scenario, and then what make instrument measures
+	code=0; bin/holdfast run --repeat $(RUNS) --scope $(PROFILE) --proxy-mode $(PROXY_MODE) $(if $(KUBERNETES),--kubernetes $(KUBERNETES)) || code=$$?; \
+	$(MAKE) instrument && exit $$code
+
+.PHONY: instrument
+instrument: ## Measure load and record without a cluster: which planted outages are seen (some minutes)
+	go test -run '^$$' -bench ShortestOutage -benchtime 1x ./framework/selftest
 
 .PHONY: test-app
 test-app: build app-images ## Test an application that nobody here wrote: nginx as a tutorial deploys it, and its remedy

@@ -50,7 +50,7 @@ is a scenario whose workload lacks a good practice. Its promise must break, whic
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return exit.Usage(terminal.FlagError(cmd, err)) })
 	root.AddCommand(
 		doctorCommand(), auditing.Command(version), plan.Command(), plan.RolesCommand(), image.Command(), upCommand(), healCommand(), downCommand(),
-		runCommand(version), initCommand(), testCommand(version), certifying.Command(version), record.Command(version, report), diffCommand(), trendCommand(), selftestCommand(version), judgeCommand(), reportCommand(), exportCommand(),
+		runCommand(version), initCommand(), testCommand(version), certifying.Command(version), record.Command(version, report), diffCommand(), trendCommand(), judgeCommand(), reportCommand(), exportCommand(),
 		workloadCommand(), versionCommand(version),
 	)
 	root.AddCommand(insideCommands()...)

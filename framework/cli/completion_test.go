@@ -12,10 +12,10 @@ func TestCompletion(t *testing.T) {
 	onThese(t)
 	for typed, want := range map[string]string{
 		"run chaos/":             "chaos/one\nchaos/two\n:4\n",
-		"selftest mutants/":      "mutants/three\n:4\n",
+		"run mutants/":           "mutants/three\n:4\n",
 		"run --incident ":        "it-broke\n:4\n",
 		"run --scope ":           "short\nfull\n:4\n",
-		"selftest --timings s":   "stock\n:4\n",
+		"run --timings s":        "stock\n:4\n",
 		"run --label mut":        "mutant\nmutants\n:4\n",
 		"run --proxy-mode ip":    "iptables\nipvs\n:4\n",
 		"export --lane re":       "reused\n:4\n",

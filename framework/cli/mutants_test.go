@@ -9,7 +9,7 @@ import (
 	"github.com/holdfast-ha/holdfast/reports"
 )
 
-// run, judge, report and selftest have the same exit code for a mutant, whatever its record is like. Once, report called an incomplete
+// run, judge and report have the same exit code for a mutant, whatever its record is like. Once, report called an incomplete
 // record Unknown that judge called caught.
 func TestEveryConsumerAgreesOnAMutant(t *testing.T) {
 	edit := func(b *historytest.Builder, edit func(*history.Mutant)) *historytest.Builder {
@@ -33,15 +33,13 @@ func TestEveryConsumerAgreesOnAMutant(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir, file := storeRun(t, test.record)
 			_, judge, _ := execute(t, "judge", dir)
-			_, selftest, _ := execute(t, "selftest", "--judge", "--from", dir, "--artifacts", t.TempDir())
 			model, err := reports.Build(dir)
 			if err != nil {
 				t.Fatal(err)
 			}
 			report := map[reports.Result]int{reports.Held: exit.Held, reports.Violated: exit.Violated, reports.Unknown: exit.Unknown}[model.Result]
-			if run := exit.Code(outcomeOf(file)); run != test.code || judge != test.code || report != test.code || selftest != test.code {
-				t.Errorf("the run says %d, judge %d, the report %d (%s), selftest %d; want %d", run, judge, report, model.Scenarios[0].Why,
-					selftest, test.code)
+			if run := exit.Code(outcomeOf(file)); run != test.code || judge != test.code || report != test.code {
+				t.Errorf("the run says %d, judge %d, the report %d (%s); want %d", run, judge, report, model.Scenarios[0].Why, test.code)
 			}
 		})
 	}

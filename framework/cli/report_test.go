@@ -16,7 +16,6 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history/historytest"
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/run/summary"
-	"github.com/holdfast-ha/holdfast/framework/selftest"
 	"github.com/holdfast-ha/holdfast/reports/formats"
 )
 
@@ -104,18 +103,6 @@ func TestTheEndOfARunThatCannotBeWritten(t *testing.T) {
 type brokenPipe struct{}
 
 func (brokenPipe) Write([]byte) (int, error) { return 0, errors.New("broken pipe") }
-
-// The same holds for a selftest with a missed mutant.
-func TestAMissThatCannotBeWritten(t *testing.T) {
-	dir, file := storeRun(t, mutant(still(t, "mutants/a")))
-	missed := selftest.NewReport("s")
-	if err := missed.Add(dir, file); err != nil {
-		t.Fatal(err)
-	}
-	if err := concluded(io.Discard, filepath.Join(dir, "none"), missed); exit.Code(err) != exit.Violated {
-		t.Errorf("a miss: exit code %d, %v", exit.Code(err), err)
-	}
-}
 
 // report has the same result and exit code as the run and judge, whether its record is complete or not.
 func TestReport(t *testing.T) {

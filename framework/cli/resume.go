@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -32,11 +33,12 @@ func (f runFlags) resumed(cmd *cobra.Command) (runFlags, error) {
 	if err != nil {
 		return f, fmt.Errorf("resume run %s: %w", file.ID, err)
 	}
-	begun.Artifacts, begun.Seed, begun.Begun = filepath.Dir(dir), file.Seed, &file
+	artifacts, named := strings.CutSuffix(dir, string(filepath.Separator)+filepath.FromSlash(file.ID)) // a round's ID has two parts
+	begun.Artifacts, begun.Seed, begun.Begun, begun.repeat = artifacts, file.Seed, &file, 1
 	if f.Cluster != begun.Cluster { // a record may come from another person: it reaches no cluster that the caller does not name
 		return f, exit.Usage(fmt.Errorf("resume run %s: it used cluster %q, and --cluster says %q: name the same one", file.ID, begun.Cluster, f.Cluster))
 	}
-	if filepath.Base(dir) != file.ID {
+	if !named {
 		return f, fmt.Errorf("resume run %s: its folder was renamed to %s", file.ID, filepath.Base(dir))
 	}
 	return begun, nil

@@ -60,6 +60,26 @@ func TestAResumedRunHasTheFlagsItWasBegunWith(t *testing.T) {
 	}
 }
 
+// A round of a repeated run is continued by its folder, and is not repeated.
+func TestARoundIsResumed(t *testing.T) {
+	artifacts := t.TempDir()
+	file := runfolder.File{ID: "r1/round-002", Started: time.Unix(1, 0), Seed: 4711, Args: []string{"run", "--repeat", "3", "--artifacts", artifacts}}
+	dir := filepath.Join(artifacts, "r1", "round-002")
+	if err := file.Write(dir); err != nil {
+		t.Fatal(err)
+	}
+	got, err := resumedWith(t, "--resume", dir)
+	if err != nil || got.Artifacts != artifacts || got.Begun == nil || got.repeat != 1 {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	if err := runfolder.PointLastAttempt(artifacts, got.Begun.ID); err != nil {
+		t.Error(err)
+	}
+	if pointed, err := runfolder.ReadFile(filepath.Join(artifacts, runfolder.LastAttemptName)); err != nil || pointed.ID != file.ID {
+		t.Errorf("points at %s, %v", pointed.ID, err)
+	}
+}
+
 func TestResumeRefusesOtherFlags(t *testing.T) {
 	for want, test := range map[string]struct{ begun, now []string }{
 		`--resume with ["--seed" "chaos/one"]: a resumed run has the scenarios and settings that it was begun with`: {

@@ -31,7 +31,11 @@ type runFlags struct {
 	provider string
 	list     bool
 	resume   string // the interrupted run
+	repeat   int    // rounds
 }
+
+// maxRounds limits --repeat: more rounds tell hardly more, and the names of their folders have three digits.
+const maxRounds = 999
 
 func runCommand(version string) *cobra.Command {
 	var f runFlags
@@ -56,6 +60,10 @@ With --time-budget 40m, a run begins with a rolling update, a drain, a killed no
 others it leaves out, and names, those that would not end in time at the pace of the run so far. It then ends with exit code 5, unless a promise was
 broken, and --resume runs the rest.
 
+--repeat runs the scenarios several times. Each round is a run of its own in a folder round-001, with its own seed. After each round, and after
+Ctrl-C, run tells how many mutants were caught and how many good scenarios were called Violated, with the 95 % confidence intervals.
+The exit code is that of all rounds together: one missed mutant makes it 1.
+
 With --cluster, run uses the cluster of that name and runs the scenarios that fit it. If there is no such cluster, it makes the one that most
 of the scenarios need. The cluster stays, so the next run begins a minute earlier. Only one run may use a cluster at a time. The Lease in the cluster's
 namespace holdfast names that run.
@@ -68,6 +76,7 @@ namespace holdfast names that run.
   holdfast run --scope full --kubernetes v1.36.3
   holdfast run --proxy-mode iptables
   holdfast run --time-budget 40m
+  holdfast run --repeat 20 chaos/delete-pods mutants/no-prestop
   holdfast run --incident maintenance-took-us-out
   holdfast run --resume last-attempt
   holdfast run --cluster demo chaos/drain-one-worker`,
@@ -86,7 +95,7 @@ namespace holdfast names that run.
 			if f.list {
 				return f.printList(cmd.OutOrStdout(), chosen)
 			}
-			if err := f.Validate(); err != nil {
+			if err := f.validate(); err != nil {
 				return exit.Usage(err)
 			}
 			return f.run(cmd, version, chosen, told)
@@ -97,23 +106,28 @@ namespace holdfast names that run.
 	return cmd
 }
 
-// own are the flags of `holdfast run`.
-func (f *runFlags) own(cmd *cobra.Command) {
-	f.common(cmd)
-	flags := cmd.Flags()
-	flags.StringVar(&f.Incident, "incident", "", "run the scenarios that reproduce this outage; --list lists all incidents")
-	flags.BoolVar(&f.list, "list", false, "list the scenarios and their claims, and run nothing")
-	flags.DurationVar(&f.TimeBudget, "time-budget", 0, "how long the run may take, such as 40m: what tells most comes first, and scenarios that would end later are left out")
-	flags.StringVar(&f.resume, "resume", "", "continue this interrupted run: its folder, or its name below --artifacts")
+func (f runFlags) validate() error {
+	switch {
+	case f.repeat < 1 || f.repeat > maxRounds:
+		return fmt.Errorf("--repeat %d: want 1 to %d", f.repeat, maxRounds)
+	case f.repeat > 1 && f.TimeBudget > 0:
+		return errors.New("--repeat with --time-budget: rounds that leave out scenarios cannot be compared")
+	}
+	return f.Validate()
 }
 
-// common adds the flags of all commands that run scenarios of holdfast's own.
-func (f *runFlags) common(cmd *cobra.Command) {
+// own are the flags of `holdfast run`.
+func (f *runFlags) own(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.Scope, "scope", "short", "short (a quarter of an hour) or full (about three hours)")
 	flags.StringArrayVar(&f.Labels, "label", nil, "only scenarios with this label, such as node-kill; can be repeated; 'run --list' ends with all labels")
 	flags.IntVar(&f.SimulatedNodes, "simulated-nodes", 0, "nodes without a machine in scenarios that have any; default: the scenario's own number")
 	flags.IntVar(&f.SimulatedPods, "simulated-pods", 0, "pods on them; default: the scenario's own number")
+	flags.IntVar(&f.repeat, "repeat", 1, "number of rounds, each a run with its own seed")
+	flags.StringVar(&f.Incident, "incident", "", "run the scenarios that reproduce this outage; --list lists all incidents")
+	flags.BoolVar(&f.list, "list", false, "list the scenarios and their claims, and run nothing")
+	flags.DurationVar(&f.TimeBudget, "time-budget", 0, "how long the run may take, such as 40m: what tells most comes first, and scenarios that would end later are left out")
+	flags.StringVar(&f.resume, "resume", "", "continue this interrupted run: its folder, or its name below --artifacts")
 	f.place(cmd)
 }
 
@@ -137,7 +151,7 @@ func (f runFlags) run(cmd *cobra.Command, version string, chosen []scenario.Spec
 		return err
 	}
 	ctx, out := cmd.Context(), cmd.OutOrStdout()
-	progress := progress.New(out, len(chosen))
+	progress := progress.New(out, f.repeat*len(chosen))
 	p, err := creating.Provider(ctx, f.provider, out, progress.Say)
 	if err != nil {
 		return err
@@ -153,6 +167,9 @@ func (f runFlags) run(cmd *cobra.Command, version string, chosen []scenario.Spec
 	settings.Incident = told
 	if err := tell(out, told); err != nil {
 		return err
+	}
+	if f.repeat > 1 {
+		return f.rounds(ctx, out, settings, chosen)
 	}
 	begin := run.Scenarios
 	if f.Begun != nil {

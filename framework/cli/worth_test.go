@@ -9,7 +9,6 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/history/historytest"
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/reports"
 	"github.com/holdfast-ha/holdfast/reports/formats"
@@ -99,19 +98,5 @@ func TestEveryConsumerAgreesOnARunThatIsNotWhole(t *testing.T) {
 				t.Errorf("the nights: %v, %+v", err, all.List)
 			}
 		})
-	}
-}
-
-// A scenario in which the harness failed is not counted as judged when its record is judged again for a selftest; a broken promise is.
-func TestSelftestKeepsAFailureOfTheHarness(t *testing.T) {
-	for want, record := range map[int]*historytest.Builder{exit.Failed: still(t, "chaos/a"), exit.Violated: broken(t, "chaos/a")} {
-		dir, file := storeRun(t, record)
-		file.Scenarios[0].Error, file.Scenarios[0].Took = "revert the drain: no engine", time.Minute
-		if err := file.Write(dir); err != nil {
-			t.Fatal(err)
-		}
-		if out, code, err := execute(t, "selftest", "--judge", "--from", dir, "--artifacts", t.TempDir()); code != want {
-			t.Errorf("exit code %d, %v; want %d\n%s", code, err, want, out)
-		}
 	}
 }

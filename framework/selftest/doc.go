@@ -4,9 +4,4 @@
 // requests is seen among tens of thousands, and whether a soak of good requests is reported as good. Its servers listen on loopback
 // and know what they did to each request. The measurement goes the whole way that a scenario's requests go: load worker, session,
 // record, judgement.
-//
-// The rounds run scenarios on clusters again and again, with different seeds, and count how many mutants were caught and how many
-// good scenarios were called Violated. Stored runs can be counted, too.
-//
-// The result is a Report. This package judges it and writes it as selftest.md and selftest.json.
 package selftest

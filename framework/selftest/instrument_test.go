@@ -114,29 +114,3 @@ func TestShortest(t *testing.T) {
 		t.Errorf("few of 10 ms count: %g ms, want none", got)
 	}
 }
-
-// A finding of the instrument affects the selftest's result, however good the rounds were. Without rounds, only the instrument counts.
-func TestInstrumentOfASelftest(t *testing.T) {
-	good := selftestOf(t, roundOf(1, found("chaos/a", "held"), found("mutants/m", "held")))
-	alone := NewReport("x")
-	for _, s := range []*Report{good, alone} {
-		s.Instrument = flawless()
-		if got := s.Result(); got != reports.Held {
-			t.Errorf("flawless: %s", got)
-		}
-		s.Instrument.Soak.Sent, s.Instrument.Soak.Unsent = 0, 100_000
-		if got := s.Result(); got != reports.Unknown {
-			t.Errorf("not delivered: %s", got)
-		}
-		s.Instrument.Soak.Rows = 0
-		if got := s.Result(); got != reports.Violated {
-			t.Errorf("without rows: %s", got)
-		}
-	}
-	alone.Instrument = flawless()
-	want := "outages of 5 ms always seen with a request every 2.5 ms; 11 of 11 single lost requests seen; " +
-		"0 of 99,990 good requests of a soak failed (10 not sent)"
-	if got := alone.Sentence(); got != want {
-		t.Errorf("got  %s\nwant %s", got, want)
-	}
-}

@@ -1,8 +1,6 @@
 package selftest
 
 import (
-	"math"
-
 	"github.com/holdfast-ha/holdfast/framework/base/stats"
 )
 
@@ -19,19 +17,8 @@ type Rate struct {
 //
 // Source: https://en.wikipedia.org/wiki/Binomial_proportion_confidence_interval#Clopper%E2%80%93Pearson_interval
 func NewRate(seen, of int) Rate {
-	const alpha = 0.05
-	r := Rate{Seen: seen, Of: of, High: 1}
-	if of == 0 {
-		return r
-	}
-	switch end := math.Pow(alpha, 1/float64(of)); seen {
-	case 0:
-		r.High = 1 - end
-	case of:
-		r.Low = end
-	default:
-		r.Low, r.High = stats.Interval95(uint64(seen), uint64(of))
-	}
+	r := Rate{Seen: seen, Of: of}
+	r.Low, r.High = stats.Share95(uint64(seen), uint64(of))
 	return r
 }
 
@@ -41,17 +28,4 @@ func (r Rate) Share() float64 {
 		return 0
 	}
 	return float64(r.Seen) / float64(r.Of)
-}
-
-// Words are the interval in words.
-func (r Rate) Words() string {
-	switch {
-	case r.Of == 0:
-		return "nothing is known"
-	case r.Seen == 0:
-		return "at most " + rounded(r.High)
-	case r.Seen == r.Of:
-		return "at least " + rounded(r.Low)
-	}
-	return rounded(r.Low) + " to " + rounded(r.High)
 }

@@ -94,6 +94,20 @@ func Interval95(k, n uint64) (low, high float64) {
 	return low, high
 }
 
+// Share95 is Interval95, except that the whole 5 % is on the one end that can be wrong if it was seen in none or in all of the trials: of 200 trials
+// without one, at most 1.49 %.
+func Share95(k, n uint64) (low, high float64) {
+	switch end := math.Pow(0.05, 1/float64(n)); {
+	case n == 0:
+		return 0, 1
+	case k == 0:
+		return 0, 1 - end
+	case k == n:
+		return end, 1
+	}
+	return Interval95(k, n)
+}
+
 // rootOf is the p between 0 and 1 up to which below holds.
 func rootOf(below func(p float64) bool) float64 {
 	const steps = 40 // halvings: further ones depend on how a processor rounds

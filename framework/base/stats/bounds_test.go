@@ -107,3 +107,15 @@ func TestInterval95(t *testing.T) {
 		}
 	}
 }
+
+// Of what was seen in none or all of the trials, only one end can be wrong.
+func TestShare95(t *testing.T) {
+	for _, s := range []struct {
+		k, n      uint64
+		low, high float64
+	}{{0, 0, 0, 1}, {0, 200, 0, 0.0149}, {109, 109, 0.9729, 1}, {13, 20, 0.4078, 0.8461}} {
+		if low, high := Share95(s.k, s.n); math.Abs(low-s.low) > 1e-4 || math.Abs(high-s.high) > 1e-4 {
+			t.Errorf("%d of %d: %.4f to %.4f, want %.4f to %.4f", s.k, s.n, low, high, s.low, s.high)
+		}
+	}
+}

@@ -49,7 +49,7 @@ func point(artifacts, name, runID string) error {
 	if err := spared(link); err != nil {
 		return err
 	}
-	fresh := link + "." + runID // a unique name, because several runs may be in progress
+	fresh := link + "." + strings.ReplaceAll(runID, "/", ".") // a unique name, because several runs may be in progress
 	if err := os.Symlink(runID, fresh); err != nil {
 		return fmt.Errorf("point at the latest run: %w", err)
 	}
