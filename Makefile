@@ -13,6 +13,7 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unve
 # Without debug information, which nothing here reads, compilers take a fifth less time.
 export GOFLAGS := $(shell go env GOFLAGS 2>/dev/null) -gcflags=all=-dwarf=false
 BUILD    = CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=$(VERSION)"
+MEASURE  = go test -count 1 -timeout 0 ./framework/scaling -run '^$$' -benchtime 1x -bench
 
 # Pinned here and not in go.mod, so that who imports holdfast does not inherit these tools' dependencies.
 GOLANGCI_LINT_VERSION := v2.15.0
@@ -63,18 +64,19 @@ fuzz-scheduler: ## Compare our placement rules with kube-scheduler's own on N=10
 
 .PHONY: scale
 scale: build ## Run SCENARIO=scale/drain on NODES=500 simulated nodes with PODS=5000 pods, and add what it took to suites/scale/measured.jsonl (real)
-	go run ./framework/internal/scale size --scenario $(or $(SCENARIO),scale/drain) --timings $(or $(TIMINGS),lab) $(or $(NODES),500) $(or $(PODS),5000)
-	go run ./framework/internal/scale table --scenario $(or $(SCENARIO),scale/drain) --timings $(or $(TIMINGS),lab)
+	set -euo pipefail; \
+	bin/holdfast up scaling --for $(or $(SCENARIO),scale/drain) --simulated-nodes $(or $(NODES),500) --timings $(or $(TIMINGS),lab); trap 'bin/holdfast down scaling' EXIT; \
+	$(MEASURE) '^BenchmarkCluster$$' -args -cluster scaling -scenario $(or $(SCENARIO),scale/drain) -pods $(or $(PODS),5000)
 
 .PHONY: scale-requests
 scale-requests: build ## Measure what judging and reporting COUNTS="100000 1000000 10000000" requests costs, and add it to framework/scaling/requests.jsonl
-	go run ./framework/internal/scale requests $(or $(COUNTS),100000 1000000 10000000)
+	$(MEASURE) '^BenchmarkRequests$$' -args -counts "$(or $(COUNTS),100000 1000000 10000000)"
 
 .PHONY: scale-constraints
 scale-constraints: build ## Measure what constraints cost the scheduler to bind BIND=90 pods on NODES=100 simulated nodes (at least one for each pod), with ROUNDS=5 (real)
 	set -euo pipefail; \
-	bin/holdfast up constraints --zones a --workers-per-zone 2 --simulated-nodes $(or $(NODES),100); trap 'bin/holdfast down constraints' EXIT; \
-	go run ./framework/internal/scale constraints --rounds $(or $(ROUNDS),5) --pods $(or $(BIND),90) constraints
+	bin/holdfast up scaling --zones a --workers-per-zone 2 --simulated-nodes $(or $(NODES),100); trap 'bin/holdfast down scaling' EXIT; \
+	$(MEASURE) '^BenchmarkConstraints$$' -args -cluster scaling -rounds $(or $(ROUNDS),5) -pods $(or $(BIND),90)
 
 .PHONY: adversary
 adversary: ## Attack records of scenarios, recordings and sessions, whole runs and nights: evidence removed and damage planted at random, each 1,000 times or more; SEED=1 (some minutes)

@@ -32,27 +32,6 @@ func Resources() corev1.ResourceList {
 // nodeName is short, because each record of a pod contains it.
 func nodeName(i int) string { return fmt.Sprintf("sim-%05d", i) }
 
-// IsNode reports whether a name is that of a simulated node.
-func IsNode(name string) bool {
-	_, is := indexOf(name)
-	return is
-}
-
-// indexOf is the number in the name of a simulated node.
-func indexOf(name string) (i int, is bool) {
-	i = -1
-	_, err := fmt.Sscanf(name, "sim-%d", &i)
-	return i, err == nil && i >= 0 && name == nodeName(i)
-}
-
-// Later is the name of the node that comes so many after a simulated node. Another name stays as it is.
-func Later(name string, by int) string {
-	if i, is := indexOf(name); is {
-		return nodeName(i + by)
-	}
-	return name
-}
-
 // zoneOf is the zone of the i-th node, from 0.
 func zoneOf(i int) string { return clusters.SimulatedZones()[i%len(clusters.SimulatedZones())] }
 
