@@ -104,8 +104,8 @@ selftest: build ## Measure the harness: RUNS=3 seeded runs of every scenario, an
 	$(MAKE) instrument && exit $$code
 
 .PHONY: instrument
-instrument: ## Measure load and record without a cluster: which planted outages are seen (some minutes)
-	go test -run '^$$' -bench ShortestOutage -benchtime 1x ./framework/selftest
+instrument: ## Measure load and record without a cluster: which planted outages and lost requests are seen, and what SOAK=100000 good requests leave (three minutes)
+	go test -count 1 -timeout 12h -v -run '^TestInstrument' ./framework/run/instrument -args -outages 100 -losses 55s -soak $(SOAK)
 
 .PHONY: test-app
 test-app: build app-images ## Test an application that nobody here wrote: nginx as a tutorial deploys it, and its remedy
@@ -184,7 +184,7 @@ release: $(GORELEASER) $(CYCLONEDX) ## Make a draft of the release of the tag th
 bench: build chromium ## Run the benchmarks, side by side with what they are measured against (about half an hour)
 	go test -run '^$$' -bench . -benchmem ./framework/history ./framework/judge/invariant
 	go test -run '^$$' -bench JudgeAndVegetaReport -benchtime 1x ./framework/cli
-	go test -run '^$$' -bench . -benchtime 1x -timeout 40m ./framework/load/collect ./framework/selftest
+	go test -run '^$$' -bench . -benchtime 1x -timeout 40m ./framework/load/collect
 	go test -count 1 -run '^TestADay$$' -v ./framework/run/recording -args -hours 24
 	go test -count 1 -run '^(TestFalseAlarms|TestPower|TestFoundAsOftenAsComputed)$$' -v ./reports/trend -args -simulations 100
 	go test -count 1 -run '^TestTheReportOfManyRequests$$' -timeout 30m -v ./reports/page -args -requests 10000000

@@ -1,4 +1,4 @@
-package selftest
+package instrument
 
 import (
 	"context"
@@ -30,8 +30,7 @@ import (
 )
 
 // A plan that several load workers share is the plan that one of them sends: in each row, in each number of each verdict, to the last
-// request. Here the network and the time are in memory, so that nothing but the number of workers differs. BenchmarkOnePlan in package
-// collect does the same with processes, on real connections.
+// request. The network and the time are in memory, so that nothing but the number of workers differs.
 
 // answering is what a server does with a hit, which depends on the hit's number and on nothing else.
 type answering func(k uint64) (after time.Duration, status int, err error)
@@ -190,7 +189,7 @@ func onePlan(t *testing.T, workers int, server answering, killed int) history.Ru
 }
 
 // asDrain puts the load of a record into the record of ht.Healthy's drain, whose Steady begins when the load does, and which lasts as long.
-func asDrain(t testing.TB, run history.Run, length time.Duration) history.Run {
+func asDrain(t *testing.T, run history.Run, length time.Duration) history.Run {
 	t.Helper()
 	loaded, err := ht.Of(run)
 	if err != nil {
