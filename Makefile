@@ -89,8 +89,8 @@ e2e: build ## Certify a real cluster; PROFILE=short (the default) or full, KUBER
 
 .PHONY: e2e-starved
 e2e-starved: build ## The short profile, or SCENARIOS, with a SHARE=1/3 of the processors for the nodes, as on a CI runner with a quota: nothing may be Violated, and 18 of 23 are judged (real)
-	go build -o bin/ ./framework/internal/starve ./framework/internal/judged
-	code=0; bin/starve $(or $(SHARE),1/3) bin/holdfast run --proxy-mode $(PROXY_MODE) $(SCENARIOS) || code=$$?; \
+	go build -o bin/ ./framework/internal/judged
+	code=0; framework/internal/starve.sh $(or $(SHARE),1/3) bin/holdfast run --proxy-mode $(PROXY_MODE) $(SCENARIOS) || code=$$?; \
 	if [ $$code -ne 5 ]; then exit $$code; fi; bin/judged 18/23 artifacts/last-attempt
 
 .PHONY: certify

@@ -2,7 +2,6 @@ package reports
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -109,8 +108,8 @@ func (b *building) scenarioOf(listed *runfolder.ScenarioResult) Scenario {
 			wrong, listed.NotBegun = runfolder.FileName+" says that it was not begun", ""
 		}
 	}
-	verdicts, err := verdictsOf(listed)
-	s := b.recorded(listed.Dir, verdicts)
+	found, err := judge.Listed(listed)
+	s := b.recorded(listed.Dir, found.Verdicts)
 	header := b.read[filepath.Join(b.dir, filepath.FromSlash(listed.Dir))]
 	if s.Name != "" && (s.Name != listed.Name || header.RunID != b.id) {
 		wrong = "its folder has the record of " + s.Name + " of run " + header.RunID
@@ -176,18 +175,6 @@ func (b *building) hasRecord(dir string) bool {
 	}
 	_, err := os.Stat(filepath.Join(b.dir, local, history.EventsFile))
 	return err == nil
-}
-
-func verdictsOf(listed *runfolder.ScenarioResult) ([]verdict.Verdict, error) {
-	var list []verdict.Verdict
-	for i, raw := range listed.Verdicts {
-		var v verdict.Verdict
-		if err := json.Unmarshal(raw, &v); err != nil {
-			return list, fmt.Errorf("read verdict %d of %s: %w", i+1, listed.Name, err)
-		}
-		list = append(list, v)
-	}
-	return list, nil
 }
 
 // takeResultOf takes the result that run.json lists if it is worse than the sum of the verdicts. The harness can know of errors that

@@ -2,6 +2,7 @@ package judge
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
@@ -27,6 +28,24 @@ func FoundBy(run history.Run, verdicts []verdict.Verdict) Found {
 		found.Caught = &caught
 	}
 	return found
+}
+
+// Listed are the verdicts that run.json has of a scenario. With an error, they are those before the one that cannot be read.
+func Listed(s *runfolder.ScenarioResult) (found Found, err error) {
+	for i, raw := range s.Verdicts {
+		var v verdict.Verdict
+		if err := json.Unmarshal(raw, &v); err != nil {
+			return found, fmt.Errorf("read verdict %d of %s: %w", i+1, s.Name, err)
+		}
+		found.Verdicts = append(found.Verdicts, v)
+	}
+	if len(s.Caught) > 0 {
+		found.Caught = new(verdict.Verdict)
+		if err := json.Unmarshal(s.Caught, found.Caught); err != nil {
+			return found, fmt.Errorf("read the verdict on the mutant %s: %w", s.Name, err)
+		}
+	}
+	return found, nil
 }
 
 // Busy reports whether a promise or the mutant is Unknown, and a saturated machine explains some of what was seen. It does not if the tested

@@ -6,7 +6,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -61,7 +60,7 @@ func enough(f runfolder.File, least, of int) (said []string, err error) {
 			continue
 		}
 		begun++
-		switch found, err := foundOf(s); {
+		switch found, err := judge.Listed(&s); {
 		case err != nil:
 			return nil, err
 		case s.Outcome == string(verdict.Held):
@@ -87,22 +86,4 @@ func enough(f runfolder.File, least, of int) (said []string, err error) {
 func why(found judge.Found) string {
 	_, sentence := found.Sum()
 	return sentence
-}
-
-// foundOf are the verdicts that run.json has of a scenario.
-func foundOf(s runfolder.ScenarioResult) (found judge.Found, err error) {
-	for _, raw := range s.Verdicts {
-		var v verdict.Verdict
-		if err := json.Unmarshal(raw, &v); err != nil {
-			return found, fmt.Errorf("read the verdicts on %s: %w", s.Name, err)
-		}
-		found.Verdicts = append(found.Verdicts, v)
-	}
-	if len(s.Caught) > 0 {
-		found.Caught = new(verdict.Verdict)
-		if err := json.Unmarshal(s.Caught, found.Caught); err != nil {
-			return found, fmt.Errorf("read the verdict on the mutant %s: %w", s.Name, err)
-		}
-	}
-	return found, nil
 }

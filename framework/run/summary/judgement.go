@@ -1,7 +1,6 @@
 package summary
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -52,11 +51,8 @@ func WriteJudgement(out io.Writer, found stored.Judgement) {
 // WriteRecorded prints each promise of a run that was recorded, with its verdict and what was seen. Verdicts that cannot be read are in the report.
 func WriteRecorded(out io.Writer, f runfolder.File) {
 	for _, s := range f.Scenarios {
-		for _, raw := range s.Verdicts {
-			var v verdict.Verdict
-			if json.Unmarshal(raw, &v) != nil {
-				continue
-			}
+		found, _ := judge.Listed(&s)
+		for _, v := range found.Verdicts {
 			writePromise(out, v)
 		}
 	}

@@ -1,12 +1,12 @@
 package summary
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
 
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
+	"github.com/holdfast-ha/holdfast/framework/judge"
 	"github.com/holdfast-ha/holdfast/framework/judge/verdict"
 )
 
@@ -41,8 +41,8 @@ func mutantsOf(f runfolder.File) (c mutantCounts) {
 
 // escaped reports whether a mutant that is caught by chance only was not caught. An older run.json has no such mutants.
 func escaped(s runfolder.ScenarioResult) bool {
-	var caught verdict.Verdict
-	return len(s.Caught) > 0 && json.Unmarshal(s.Caught, &caught) == nil && caught.Escaped()
+	found, err := judge.Listed(&s)
+	return err == nil && found.Caught != nil && found.Caught.Escaped()
 }
 
 // share counts mutants by what was found. Those that may escape, and did, are in none but of.
