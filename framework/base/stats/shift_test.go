@@ -175,14 +175,6 @@ func TestHolm(t *testing.T) {
 	}
 }
 
-func BenchmarkShifts(b *testing.B) {
-	values := slices.Sorted(slices.Values(ordinary(30, rand.New(rand.NewPCG(1, 2))))) // which no permutation reaches: all are drawn
-	s := Shifts{Draws: 10_000, Random: rand.New(rand.NewPCG(1, 2)).IntN}
-	for b.Loop() {
-		s.Of(values)
-	}
-}
-
 // TestTails compares with sums over all ways to choose ranks, and the normal distribution with the exact one where they meet.
 func TestTails(t *testing.T) {
 	for n := 6; n <= 12; n++ {

@@ -10,6 +10,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"log/slog"
 	"maps"
 	"math/rand/v2"
 	"net"
@@ -147,7 +148,9 @@ func start(t *testing.T, outage *atomic.Int64, every int, rate float64, duration
 	}
 	work, halt := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- collect.RunWorker(work, collect.WorkerOptions{Name: "instrument", Listener: workers}) }()
+	go func() {
+		ended <- collect.RunWorker(work, collect.WorkerOptions{Name: "instrument", Listener: workers, Log: slog.New(slog.DiscardHandler)})
+	}()
 	r.halt = sync.OnceValue(func() error { halt(); return <-ended })
 	t.Cleanup(func() { _ = r.halt() })
 	r.phases(t, history.Steady)
