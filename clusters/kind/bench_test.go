@@ -12,7 +12,6 @@ import (
 	"sigs.k8s.io/kind/pkg/apis/config/v1alpha4"
 
 	"github.com/holdfast-ha/holdfast/clusters"
-	"github.com/holdfast-ha/holdfast/clusters/kind/inventory"
 )
 
 // BenchmarkProvenCluster compares the time until a cluster is proven usable: holdfast's configuration against the configuration
@@ -30,13 +29,13 @@ func BenchmarkProvenCluster(b *testing.B) {
 	name := runName("bench")
 	measure := func(config *v1alpha4.Cluster) float64 {
 		begin := time.Now()
-		builder := builder{e: e, log: slog.New(slog.DiscardHandler), name: name, record: inventory.Record{Spec: spec}, config: config}
+		builder := builder{e: e, log: slog.New(slog.DiscardHandler), name: name, record: clusterRecord{Spec: spec}, config: config}
 		if err := builder.claim(b.Context()); err != nil {
 			b.Fatal(err)
 		}
 		_, err := p.build(b.Context(), builder)
 		took := time.Since(begin)
-		if _, removeErr := inventory.Delete(context.WithoutCancel(b.Context()), e, name); err != nil || removeErr != nil {
+		if _, removeErr := Delete(context.WithoutCancel(b.Context()), e, name); err != nil || removeErr != nil {
 			b.Fatal(err, removeErr)
 		}
 		return took.Seconds()

@@ -10,7 +10,6 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/holdfast-ha/holdfast/clusters"
-	"github.com/holdfast-ha/holdfast/clusters/engine/enginetest"
 )
 
 // What a run wants to know of the API server is asked while nodes join, at the address of the new cluster. Its error ends the start.
@@ -25,7 +24,7 @@ func TestTheAPIServerIsAskedWhileNodesJoin(t *testing.T) {
 	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(kubeconfig), 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	b := builder{e: enginetest.New("podman"), name: "x"}
+	b := builder{e: newFakeEngine("podman"), name: "x"}
 	if err := b.beside(t.Context(), scene()); err != nil {
 		t.Errorf("nothing to ask: %v", err)
 	}

@@ -9,7 +9,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/holdfast-ha/holdfast/clusters"
-	"github.com/holdfast-ha/holdfast/clusters/kind/inventory"
 )
 
 // kind starts Kubernetes where it does more than starting it.
@@ -20,7 +19,7 @@ func TestWhoStartsKubernetes(t *testing.T) {
 		want          bool
 	}{{true, 1, true}, {false, 1, false}, {true, 3, false}} {
 		spec := clusters.Spec{Zones: []string{"a"}, ControlPlanes: tt.controlPlanes}.WithDefaults()
-		b := builder{record: inventory.Record{Spec: spec}, config: configure("x", spec, ground{ownNetwork: tt.ownNetwork})}
+		b := builder{record: clusterRecord{Spec: spec}, config: configure("x", spec, ground{ownNetwork: tt.ownNetwork})}
 		if got := b.startsItself(); got != tt.want {
 			t.Errorf("own network %t, %d control planes: %t", tt.ownNetwork, tt.controlPlanes, got)
 		}

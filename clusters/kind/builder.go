@@ -17,8 +17,6 @@ import (
 	kindexec "sigs.k8s.io/kind/pkg/exec"
 
 	"github.com/holdfast-ha/holdfast/clusters"
-	"github.com/holdfast-ha/holdfast/clusters/kind/bootstrap"
-	"github.com/holdfast-ha/holdfast/clusters/kind/inventory"
 	"github.com/holdfast-ha/holdfast/framework/base/poll"
 )
 
@@ -30,7 +28,7 @@ type builder struct {
 	e      runner
 	log    *slog.Logger
 	name   string
-	record inventory.Record
+	record clusterRecord
 	config *v1alpha4.Cluster
 }
 
@@ -38,12 +36,12 @@ type builder struct {
 // cluster. It removes the files of an earlier cluster of that name, whose containers may have vanished without us: the marks among
 // them would let the new cluster outlive its maker.
 func (b builder) claim(ctx context.Context) error {
-	err := inventory.Reserve(ctx, b.e, b.name, b.record)
-	if errors.Is(err, inventory.ErrTaken) {
+	err := reserve(ctx, b.e, b.name, b.record)
+	if errors.Is(err, errTaken) {
 		return err
 	}
 	if err == nil {
-		if err = inventory.Forget(b.name); err == nil {
+		if err = forget(b.name); err == nil {
 			return nil
 		}
 		err = fmt.Errorf("%w; they are of an earlier cluster of this name: remove them, or choose another name", err)
@@ -51,7 +49,7 @@ func (b builder) claim(ctx context.Context) error {
 	// The network may also have been created just before an interruption. An engine refuses to remove a network that is in use.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), actWithin)
 	defer cancel()
-	_, _ = b.e.Output(ctx, "network", "rm", inventory.Prefix+b.name) // a failed reservation usually left no network, and the engine then returns an error
+	_, _ = b.e.Output(ctx, "network", "rm", prefix+b.name) // a failed reservation usually left no network, and the engine then returns an error
 	return err
 }
 
@@ -80,7 +78,7 @@ func (b builder) create(ctx context.Context, kubeconfig string) error {
 		return err
 	}
 	planned := members(b.name, b.record.Spec)
-	cluster := bootstrap.Cluster{Engine: b.e, Log: b.log, Name: inventory.Prefix + b.name, First: planned[0].name, Beside: b.beside}
+	cluster := bootstrap{Engine: b.e, Log: b.log, Name: prefix + b.name, First: planned[0].name, Beside: b.beside}
 	for _, m := range planned[1:] {
 		cluster.Others = append(cluster.Others, m.name)
 	}
@@ -99,7 +97,7 @@ func (b builder) beside(ctx context.Context, client kubernetes.Interface) error 
 	return both.Wait()
 }
 
-// startsItself reports whether Kubernetes is started by package bootstrap and not by kind.
+// startsItself reports whether Kubernetes is started by a bootstrap and not by kind.
 func (b builder) startsItself() bool {
 	return b.config.Networking.DisableDefaultCNI && b.record.Spec.ControlPlanes == 1
 }
@@ -111,11 +109,11 @@ func (b builder) runKind(ctx context.Context, kubeconfig string) error {
 		return context.Cause(ctx)
 	}
 	variable := "KIND_EXPERIMENTAL_" + strings.ToUpper(b.e.Name()) + "_NETWORK"
-	if err := os.Setenv(variable, inventory.Prefix+b.name); err != nil {
+	if err := os.Setenv(variable, prefix+b.name); err != nil {
 		return err
 	}
 	provider := kindcluster.NewProvider(kindcluster.ProviderWithLogger(logger{b.log}), kindOption(b.e))
-	return provider.Create(inventory.Prefix+b.name,
+	return provider.Create(prefix+b.name,
 		kindcluster.CreateWithV1Alpha4Config(b.config),
 		kindcluster.CreateWithKubeconfigPath(kubeconfig),
 		kindcluster.CreateWithRetain(true), // discard removes the remains, and checks that they are gone
@@ -126,8 +124,8 @@ func (b builder) runKind(ctx context.Context, kubeconfig string) error {
 // interrupt removes the containers while kind is running, so that kind's next command fails. It keeps the network: kind would
 // recreate it without our labels.
 func (b builder) interrupt(ctx context.Context, done <-chan error) error {
-	return poll.Until(context.WithoutCancel(ctx), "kind to give up", inventory.DeleteWithin, func(ctx context.Context) (bool, string, error) {
-		err := inventory.DeleteContainers(ctx, b.e, b.name) // after an error the next attempt or discard will remove them
+	return poll.Until(context.WithoutCancel(ctx), "kind to give up", deleteWithin, func(ctx context.Context) (bool, string, error) {
+		err := deleteContainers(ctx, b.e, b.name) // after an error the next attempt or discard will remove them
 		select {
 		case err := <-done:
 			b.log.Debug("kind gave up after its containers were removed", "error", err)
@@ -144,12 +142,12 @@ const quietLooks = 3
 
 // discard removes everything that was created, even if ctx has ended.
 func (b builder) discard(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), inventory.DeleteWithin)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), deleteWithin)
 	defer cancel()
 	var quiet int
-	err := settle(ctx, "its parts to be gone", inventory.DeleteWithin, func(ctx context.Context) []string {
+	err := settle(ctx, "its parts to be gone", deleteWithin, func(ctx context.Context) []string {
 		running := children(b.name)
-		removed, err := inventory.Delete(ctx, b.e, b.name)
+		removed, err := Delete(ctx, b.e, b.name)
 		if err != nil {
 			quiet = 0
 			return []string{err.Error()}

@@ -16,16 +16,14 @@ import (
 
 	kindexec "sigs.k8s.io/kind/pkg/exec"
 
-	"github.com/holdfast-ha/holdfast/clusters/engine/enginetest"
-	"github.com/holdfast-ha/holdfast/clusters/kind/inventory"
 	"github.com/holdfast-ha/holdfast/framework/base/poll"
 )
 
 // A failed claim leaves nothing behind, but never removes another cluster's network.
 func TestClaimCleansUpAfterItself(t *testing.T) {
 	t.Setenv("HOLDFAST_CACHE", t.TempDir())
-	e := enginetest.New("podman")
-	b := builder{e: e, log: slog.Default(), name: "x", record: inventory.Record{Spec: testSpec}}
+	e := newFakeEngine("podman")
+	b := builder{e: e, log: slog.Default(), name: "x", record: clusterRecord{Spec: testSpec}}
 	e.Fail = func(args []string) error {
 		if args[1] == "create" {
 			e.Networks["holdfast-x"] = map[string]string{} // created, then interrupted
@@ -40,7 +38,7 @@ func TestClaimCleansUpAfterItself(t *testing.T) {
 	if err := b.claim(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.claim(t.Context()); !errors.Is(err, inventory.ErrTaken) || len(e.Networks) != 1 {
+	if err := b.claim(t.Context()); !errors.Is(err, errTaken) || len(e.Networks) != 1 {
 		t.Errorf("left %v, %v", slices.Sorted(maps.Keys(e.Networks)), err)
 	}
 }
@@ -49,11 +47,11 @@ func TestClaimCleansUpAfterItself(t *testing.T) {
 // stay.
 func TestClaimForgetsAnEarlierCluster(t *testing.T) {
 	t.Setenv("HOLDFAST_CACHE", t.TempDir())
-	e := enginetest.New("podman")
-	b := builder{e: e, log: slog.Default(), name: "x", record: inventory.Record{Spec: testSpec}}
+	e := newFakeEngine("podman")
+	b := builder{e: e, log: slog.Default(), name: "x", record: clusterRecord{Spec: testSpec}}
 	marked := func() {
 		t.Helper()
-		if err := inventory.Keep("x"); err != nil {
+		if err := markKept("x"); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -61,7 +59,7 @@ func TestClaimForgetsAnEarlierCluster(t *testing.T) {
 	if err := b.claim(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	dir, err := inventory.StateDir("x")
+	dir, err := StateDir("x")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +67,7 @@ func TestClaimForgetsAnEarlierCluster(t *testing.T) {
 		t.Errorf("the files of the earlier cluster: %v", err)
 	}
 	marked()
-	if err := b.claim(t.Context()); !errors.Is(err, inventory.ErrTaken) {
+	if err := b.claim(t.Context()); !errors.Is(err, errTaken) {
 		t.Errorf("a second time: %v", err)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "kept")); err != nil {
@@ -84,8 +82,8 @@ func TestClaimCannotForgetAnEarlierCluster(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("HOLDFAST_CACHE", file)
-	e := enginetest.New("podman")
-	b := builder{e: e, log: slog.Default(), name: "x", record: inventory.Record{Spec: testSpec}}
+	e := newFakeEngine("podman")
+	b := builder{e: e, log: slog.Default(), name: "x", record: clusterRecord{Spec: testSpec}}
 	err := b.claim(t.Context())
 	if err == nil || !strings.HasPrefix(err.Error(), "remove the files of cluster x: ") || !strings.HasSuffix(err.Error(), "; they are of an earlier cluster of this name: remove them, or choose another name") {
 		t.Errorf("got %v", err)
@@ -114,13 +112,13 @@ func TestExplain(t *testing.T) {
 func TestDiscardWaitsForStragglers(t *testing.T) {
 	t.Setenv("HOLDFAST_CACHE", t.TempDir())
 	synctest.Test(t, func(t *testing.T) {
-		e := enginetest.New("podman")
+		e := newFakeEngine("podman")
 		fakeCluster(t, e)
 		looks := 0
 		e.Fail = func(args []string) error {
 			if args[0] == "ps" {
 				if looks++; looks == 4 {
-					e.Containers["holdfast-x-worker9"] = &enginetest.Container{State: "running"}
+					e.Containers["holdfast-x-worker9"] = &fakeContainer{State: "running"}
 				}
 			}
 			return nil
@@ -136,7 +134,7 @@ func TestDiscardWaitsForStragglers(t *testing.T) {
 }
 
 func TestLimitsAreOrdered(t *testing.T) {
-	if actWithin <= poll.Interval || inventory.DeleteWithin <= actWithin || probeLimit >= defaultProveWithin || stopWithin >= actWithin {
+	if actWithin <= poll.Interval || deleteWithin <= actWithin || probeLimit >= defaultProveWithin || stopWithin >= actWithin {
 		t.Error("the limit of a step is not below the limit of the operation that contains it")
 	}
 	if got := (Options{}).proveWithin(); got != defaultProveWithin {

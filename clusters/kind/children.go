@@ -5,8 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-
-	"github.com/holdfast-ha/holdfast/clusters/kind/inventory"
 )
 
 // children counts the running child processes of this process whose command line names the cluster. kind runs one engine
@@ -21,7 +19,7 @@ func children(name string) int {
 			continue
 		}
 		command, err := os.ReadFile(filepath.Join(filepath.Dir(file), "cmdline"))
-		if err == nil && strings.Contains(string(command), inventory.Prefix+name+"-") {
+		if err == nil && strings.Contains(string(command), prefix+name+"-") {
 			count++
 		}
 	}

@@ -17,7 +17,6 @@ import (
 
 	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/clusters/engine"
-	"github.com/holdfast-ha/holdfast/clusters/kind/inventory"
 	"github.com/holdfast-ha/holdfast/clusters/nodeimage"
 )
 
@@ -26,7 +25,7 @@ type Cluster struct {
 	e      runner
 	log    *slog.Logger
 	name   string
-	record inventory.Record
+	record clusterRecord
 	nodes  []*Node
 	config *rest.Config
 	client kubernetes.Interface
@@ -44,7 +43,7 @@ var (
 	_ clusters.Node    = (*Node)(nil)
 )
 
-// Name is the name that the cluster was created with. Its containers' names start with inventory.Prefix and this name.
+// Name is the name that the cluster was created with. Its containers' names start with holdfast- and this name.
 func (c *Cluster) Name() string { return c.name }
 
 // Spec is the requested spec of the cluster.
@@ -73,10 +72,10 @@ func (c *Cluster) Nodes() []clusters.Node {
 func (c *Cluster) Kubeconfig() (string, error) { return kubeconfigPath(c.name) }
 
 // StateDir is the local folder with the files of the cluster. It is deleted with the cluster.
-func (c *Cluster) StateDir() (string, error) { return inventory.StateDir(c.name) }
+func (c *Cluster) StateDir() (string, error) { return StateDir(c.name) }
 
 // Keep marks the cluster so that it may outlive the process that created it.
-func (c *Cluster) Keep() error { return inventory.Keep(c.name) }
+func (c *Cluster) Keep() error { return markKept(c.name) }
 
 // Prove returns when the cluster is usable. If the time limit passes first, the error lists what was missing last.
 func (c *Cluster) Prove(ctx context.Context) error {
@@ -89,27 +88,27 @@ func (c *Cluster) Prove(ctx context.Context) error {
 
 // Delete removes the cluster's containers, volumes and network, and its kubeconfig.
 func (c *Cluster) Delete(ctx context.Context) error {
-	_, err := inventory.Delete(ctx, c.e, c.name)
+	_, err := Delete(ctx, c.e, c.name)
 	return err
 }
 
 // Open attaches to an existing cluster, including one created by another process. It does not check that the cluster is usable;
 // see Prove.
 func Open(ctx context.Context, e *engine.Engine, name string, o Options) (*Cluster, error) {
-	if err := inventory.CheckName(name); err != nil {
+	if err := checkName(name); err != nil {
 		return nil, err
 	}
 	if err := e.Apply(); err != nil {
 		return nil, err
 	}
-	r, err := inventory.ReadRecord(ctx, e, name)
+	r, err := readRecord(ctx, e, name)
 	if err != nil {
 		return nil, fmt.Errorf("open cluster %s: %w", name, err)
 	}
 	return attach(ctx, e, name, r, o)
 }
 
-func attach(ctx context.Context, e runner, name string, r inventory.Record, o Options) (*Cluster, error) {
+func attach(ctx context.Context, e runner, name string, r clusterRecord, o Options) (*Cluster, error) {
 	config, err := restConfig(e, name)
 	if err != nil {
 		return nil, fmt.Errorf("open cluster %s: %w", name, err)
@@ -152,7 +151,7 @@ func restConfig(e runner, name string) (*rest.Config, error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
 		var fresh string
-		fresh, err = kindcluster.NewProvider(kindOption(e)).KubeConfig(inventory.Prefix+name, false)
+		fresh, err = kindcluster.NewProvider(kindOption(e)).KubeConfig(prefix+name, false)
 		text = []byte(fresh)
 	}
 	if err != nil {
@@ -175,7 +174,7 @@ func kindOption(e runner) kindcluster.ProviderOption {
 
 // kubeconfigPath is in holdfast's cache folder: the user's own kubeconfig is never modified.
 func kubeconfigPath(name string) (string, error) {
-	dir, err := inventory.StateDir(name)
+	dir, err := StateDir(name)
 	return filepath.Join(dir, "kubeconfig"), err
 }
 

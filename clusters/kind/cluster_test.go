@@ -9,17 +9,15 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 
 	"github.com/holdfast-ha/holdfast/clusters"
-	"github.com/holdfast-ha/holdfast/clusters/engine/enginetest"
-	"github.com/holdfast-ha/holdfast/clusters/kind/inventory"
 )
 
 var testSpec = clusters.Spec{Zones: []string{"a"}}.WithDefaults()
 
 // fakeCluster is a cluster named x with a control plane, a worker and a load node, on a simulated engine.
-func fakeCluster(t *testing.T, e *enginetest.Engine) *Cluster {
+func fakeCluster(t *testing.T, e *fakeEngine) *Cluster {
 	t.Helper()
-	r := inventory.Record{Spec: testSpec, Image: "node:v1.37.0", Made: time.Unix(0, 0).UTC()}
-	if err := inventory.Reserve(t.Context(), e, "x", r); err != nil {
+	r := clusterRecord{Spec: testSpec, Image: "node:v1.37.0", Made: time.Unix(0, 0).UTC()}
+	if err := reserve(t.Context(), e, "x", r); err != nil {
 		t.Fatal(err)
 	}
 	c := &Cluster{e: e, log: slog.Default(), name: "x", record: r, client: fake.NewClientset(), within: time.Minute}

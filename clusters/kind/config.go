@@ -10,7 +10,6 @@ import (
 	"sigs.k8s.io/kind/pkg/apis/config/v1alpha4"
 
 	"github.com/holdfast-ha/holdfast/clusters"
-	"github.com/holdfast-ha/holdfast/clusters/kind/inventory"
 	"github.com/holdfast-ha/holdfast/clusters/nodeimage"
 )
 
@@ -36,7 +35,7 @@ type ground struct {
 func configure(name string, spec clusters.Spec, on ground) *v1alpha4.Cluster {
 	config := &v1alpha4.Cluster{
 		TypeMeta: v1alpha4.TypeMeta{Kind: "Cluster", APIVersion: "kind.x-k8s.io/v1alpha4"},
-		Name:     inventory.Prefix + name,
+		Name:     prefix + name,
 		Networking: v1alpha4.Networking{
 			IPFamily:          v1alpha4.IPv4Family,
 			PodSubnet:         podSubnetOf(spec),

@@ -25,7 +25,6 @@ import (
 
 	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/clusters/engine"
-	"github.com/holdfast-ha/holdfast/clusters/kind/inventory"
 )
 
 // These tests create real clusters: go test -tags e2e -run E2E -timeout 30m ./clusters/kind
@@ -57,11 +56,11 @@ func timed(t *testing.T, what string, step func(context.Context) error) {
 }
 
 // summaryOf is what the engine has of a cluster. It is the zero Summary if the engine has nothing.
-func summaryOf(ctx context.Context, e *engine.Engine, cluster string) (inventory.Summary, error) {
-	all, err := inventory.List(ctx, e)
-	at := slices.IndexFunc(all, func(s inventory.Summary) bool { return s.Name == cluster })
+func summaryOf(ctx context.Context, e *engine.Engine, cluster string) (Summary, error) {
+	all, err := List(ctx, e)
+	at := slices.IndexFunc(all, func(s Summary) bool { return s.Name == cluster })
 	if err != nil || at < 0 {
-		return inventory.Summary{}, err
+		return Summary{}, err
 	}
 	return all[at], nil
 }
@@ -86,7 +85,7 @@ func TestE2ECluster(t *testing.T) {
 	}
 	var c *Cluster
 	t.Cleanup(func() {
-		if _, err := inventory.Delete(context.WithoutCancel(t.Context()), e, cluster); err != nil {
+		if _, err := Delete(context.WithoutCancel(t.Context()), e, cluster); err != nil {
 			t.Error(err)
 		}
 	})
@@ -97,7 +96,7 @@ func TestE2ECluster(t *testing.T) {
 		}
 		return err
 	})
-	if _, err := New(e, Options{}).Create(t.Context(), cluster, spec); !errors.Is(err, inventory.ErrTaken) {
+	if _, err := New(e, Options{}).Create(t.Context(), cluster, spec); !errors.Is(err, errTaken) {
 		t.Errorf("a second one of the same name: %v", err)
 	}
 	t.Run("as asked", func(t *testing.T) { expectAsAsked(t, c) })
@@ -290,7 +289,7 @@ func TestE2ECrash(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = child.Wait() // it was killed
-	removed, err := inventory.Delete(t.Context(), e, cluster)
+	removed, err := Delete(t.Context(), e, cluster)
 	t.Logf("removed %+v", removed)
 	if err != nil || len(removed.Containers) < 2 || len(removed.Volumes) < 2 || len(removed.Networks) != 1 {
 		t.Errorf("removed %+v, %v", removed, err)

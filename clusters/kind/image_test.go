@@ -13,7 +13,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/holdfast-ha/holdfast/clusters"
-	"github.com/holdfast-ha/holdfast/clusters/engine/enginetest"
 )
 
 // archive is a file to load. The fake engine does not read its content.
@@ -26,7 +25,7 @@ func archive(t *testing.T) string {
 }
 
 func TestLoadImageOnlyWhereItIsNot(t *testing.T) {
-	e := enginetest.New("podman")
+	e := newFakeEngine("podman")
 	c := fakeCluster(t, e)
 	var mu sync.Mutex
 	holds := map[string]bool{"holdfast-x-worker": true}
@@ -52,7 +51,7 @@ func TestLoadImageOnlyWhereItIsNot(t *testing.T) {
 
 // A node whose kubelet reports the image is not asked. What is reported of another image, or by a node that does not exist, means nothing.
 func TestLoadImageBelievesKubelets(t *testing.T) {
-	e := enginetest.New("podman")
+	e := newFakeEngine("podman")
 	c := fakeCluster(t, e)
 	for name, image := range map[string]string{"holdfast-x-worker": "holdfast.dev/backend:1", "holdfast-x-worker2": "holdfast.dev/backend:2", "other": "holdfast.dev/backend:1"} {
 		n := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}, Status: corev1.NodeStatus{Images: []corev1.ContainerImage{{Names: []string{"a", image}}}}}
@@ -79,7 +78,7 @@ func TestLoadImageBelievesKubelets(t *testing.T) {
 // TestLoadImageAsksANodeOnce: every scenario of a run loads the same image. A node is asked again only for another image, or
 // after the import failed.
 func TestLoadImageAsksANodeOnce(t *testing.T) {
-	e := enginetest.New("podman")
+	e := newFakeEngine("podman")
 	c := fakeCluster(t, e)
 	var mu sync.Mutex
 	asked := map[string]int{}
@@ -124,7 +123,7 @@ func TestLoadImageAsksANodeOnce(t *testing.T) {
 
 // TestLoadImageOfARole: an image with a role is not imported on nodes of other roles.
 func TestLoadImageOfARole(t *testing.T) {
-	e := enginetest.New("podman")
+	e := newFakeEngine("podman")
 	c := fakeCluster(t, e)
 	looked := map[string]int{}
 	var mu sync.Mutex
@@ -147,7 +146,7 @@ func TestLoadImageOfARole(t *testing.T) {
 }
 
 func TestLoadImageErrors(t *testing.T) {
-	e := enginetest.New("podman")
+	e := newFakeEngine("podman")
 	c := fakeCluster(t, e)
 	e.Exec = func(string, []string) ([]byte, error) { return nil, nil } // containerd never lists the image
 	path := archive(t)

@@ -10,7 +10,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/holdfast-ha/holdfast/clusters"
-	"github.com/holdfast-ha/holdfast/clusters/kind/inventory"
 )
 
 // CollectLogs writes one folder per node with the output of the engine's inspect, the console, the journal, and /var/log, which
@@ -58,7 +57,7 @@ func (c *Cluster) collectBalancer(ctx context.Context, dir string) error {
 	if c.record.Spec.ControlPlanes < 2 {
 		return nil
 	}
-	name := inventory.Prefix + c.name + balancerSuffix
+	name := prefix + c.name + balancerSuffix
 	dir = filepath.Join(dir, name)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err

@@ -4,14 +4,12 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-
-	"github.com/holdfast-ha/holdfast/clusters/engine/enginetest"
 )
 
 // The log of the load balancer is collected if there is one, and not requested otherwise.
 func TestCollectLogsOfTheBalancer(t *testing.T) {
 	for planes, want := range map[int]bool{1: false, 3: true} {
-		e := enginetest.New("podman")
+		e := newFakeEngine("podman")
 		c := fakeCluster(t, e)
 		c.record.Spec.ControlPlanes, c.nodes = planes, nil
 		dir := t.TempDir()

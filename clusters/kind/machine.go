@@ -7,13 +7,12 @@ import (
 	"strings"
 
 	"github.com/holdfast-ha/holdfast/clusters/engine"
-	"github.com/holdfast-ha/holdfast/clusters/kind/inventory"
 	"github.com/holdfast-ha/holdfast/framework/base/output"
 )
 
 // runner is the part of engine.Engine that this package uses.
 type runner interface {
-	inventory.Engine
+	Engine
 	Command(ctx context.Context, args ...string) *exec.Cmd
 }
 

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/holdfast-ha/holdfast/clusters"
-	"github.com/holdfast-ha/holdfast/clusters/kind/inventory"
 )
 
 // balancerSuffix is the end of the name that kind gives the load balancer in front of several control planes.
@@ -25,9 +24,9 @@ func members(name string, spec clusters.Spec) []member {
 	named := func(kindRole string) string { // "x-worker", then "x-worker2", ...
 		next[kindRole]++
 		if next[kindRole] == 1 {
-			return inventory.Prefix + name + "-" + kindRole
+			return prefix + name + "-" + kindRole
 		}
-		return fmt.Sprintf("%s%s-%s%d", inventory.Prefix, name, kindRole, next[kindRole])
+		return fmt.Sprintf("%s%s-%s%d", prefix, name, kindRole, next[kindRole])
 	}
 	var all []member
 	for range spec.ControlPlanes {

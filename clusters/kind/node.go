@@ -13,7 +13,6 @@ import (
 
 	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/clusters/engine"
-	"github.com/holdfast-ha/holdfast/clusters/kind/inventory"
 )
 
 const (
@@ -116,7 +115,7 @@ func (n *Node) act(ctx context.Context, verb string, want clusters.NodeState, si
 func (n *Node) letDie(ctx context.Context) {
 	id, err := n.cluster.e.Output(ctx, "inspect", "--type", "container", "--format", "{{.Id}}", n.name)
 	if err == nil {
-		err = inventory.Unfreeze(n.cluster.freezers, string(id))
+		err = unfreeze(n.cluster.freezers, string(id))
 	}
 	if err != nil {
 		n.cluster.log.Debug("thaw a node that was killed", "node", n.name, "error", err)
@@ -138,7 +137,7 @@ func (n *Node) expectSilence(ctx context.Context, want bool) []string {
 
 // State is the container state that the engine reports.
 func (n *Node) State(ctx context.Context) (clusters.NodeState, error) {
-	return inventory.StateOf(ctx, n.cluster.e, n.name)
+	return stateOf(ctx, n.cluster.e, n.name)
 }
 
 // Silent probes from another node. It requires an HTTP response, because the kernel of a frozen node still accepts connections.
@@ -219,7 +218,7 @@ func (n *Node) pinAddress(ctx context.Context) error {
 	if at.ip == "" {
 		return nil // the address is unknown because this process attached while the node was down; kind's entrypoint handles a new one
 	}
-	e, network := n.cluster.e, inventory.Prefix+n.cluster.name
+	e, network := n.cluster.e, prefix+n.cluster.name
 	connect := []string{"network", "connect", "--ip", at.ip}
 	if e.Name() == engine.Podman {
 		connect = append(connect, "--mac-address", at.mac) // so that ARP entries on other nodes stay valid

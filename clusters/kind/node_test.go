@@ -11,7 +11,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/holdfast-ha/holdfast/clusters"
-	"github.com/holdfast-ha/holdfast/clusters/engine/enginetest"
 )
 
 func nodeOf(t *testing.T, c *Cluster, role clusters.Role) *Node {
@@ -25,7 +24,7 @@ func nodeOf(t *testing.T, c *Cluster, role clusters.Role) *Node {
 
 func TestVerbsAreWitnessed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := enginetest.New("podman")
+		e := newFakeEngine("podman")
 		c := fakeCluster(t, e)
 		e.Exec = e.Answer
 		worker := nodeOf(t, c, clusters.Worker)
@@ -59,7 +58,7 @@ func TestVerbsAreWitnessed(t *testing.T) {
 // Kill fails unless another node sees that the node no longer answers.
 func TestVerbThatIsNotSeenFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := enginetest.New("podman")
+		e := newFakeEngine("podman")
 		c := fakeCluster(t, e)
 		e.Exec = func(string, []string) ([]byte, error) { return []byte("200"), nil }
 		err := nodeOf(t, c, clusters.Worker).Kill(t.Context())
@@ -69,7 +68,7 @@ func TestVerbThatIsNotSeenFails(t *testing.T) {
 }
 
 func TestVerbOnANodeThatIsDown(t *testing.T) {
-	e := enginetest.New("podman")
+	e := newFakeEngine("podman")
 	c := fakeCluster(t, e)
 	e.Containers["holdfast-x-worker"].State = "exited"
 	err := nodeOf(t, c, clusters.Worker).Pause(t.Context())
@@ -80,7 +79,7 @@ func TestVerbOnANodeThatIsDown(t *testing.T) {
 }
 
 func TestSilentAsksWhoIsUp(t *testing.T) {
-	e := enginetest.New("podman")
+	e := newFakeEngine("podman")
 	c := fakeCluster(t, e)
 	e.Exec = e.Answer
 	worker, load := nodeOf(t, c, clusters.Worker), nodeOf(t, c, clusters.LoadNode)
@@ -99,7 +98,7 @@ func TestSilentAsksWhoIsUp(t *testing.T) {
 }
 
 func TestSilentTellsNoAnswerFromNoQuestion(t *testing.T) {
-	e := enginetest.New("podman")
+	e := newFakeEngine("podman")
 	c := fakeCluster(t, e)
 	worker := nodeOf(t, c, clusters.Worker)
 	e.Exec = func(string, []string) ([]byte, error) { return nil, nil } // as if curl were missing
@@ -118,7 +117,7 @@ func TestAddressIsPinned(t *testing.T) {
 		"podman": "network connect --ip 10.89.0.3 --mac-address 02:00:00:00:00:03 holdfast-x holdfast-x-worker",
 		"docker": "network connect --ip 10.89.0.3 holdfast-x holdfast-x-worker",
 	} {
-		e := enginetest.New(engine)
+		e := newFakeEngine(engine)
 		worker := nodeOf(t, fakeCluster(t, e), clusters.Worker)
 		e.Containers[worker.name].State = "exited"
 		if err := worker.startMachine(t.Context()); err != nil {
@@ -135,7 +134,7 @@ func TestAddressIsPinned(t *testing.T) {
 
 // If its address is taken, a node must still get another one.
 func TestAddressThatIsTaken(t *testing.T) {
-	e := enginetest.New("docker")
+	e := newFakeEngine("docker")
 	worker := nodeOf(t, fakeCluster(t, e), clusters.Worker)
 	e.Containers[worker.name].State = "exited"
 	var refuse func(args []string) bool
@@ -160,7 +159,7 @@ func TestAddressThatIsTaken(t *testing.T) {
 }
 
 func TestStartOfAPausedNode(t *testing.T) {
-	e := enginetest.New("podman")
+	e := newFakeEngine("podman")
 	c := fakeCluster(t, e)
 	e.Containers["holdfast-x-worker"].State = "paused"
 	err := nodeOf(t, c, clusters.Worker).Start(t.Context())
@@ -171,7 +170,7 @@ func TestStartOfAPausedNode(t *testing.T) {
 
 func TestNodesInOrder(t *testing.T) {
 	var got []string
-	for _, n := range fakeCluster(t, enginetest.New("podman")).Nodes() {
+	for _, n := range fakeCluster(t, newFakeEngine("podman")).Nodes() {
 		got = append(got, string(n.Role())+" "+n.Zone()+" "+n.Name())
 	}
 	want := []string{"control-plane  holdfast-x-control-plane", "worker a holdfast-x-worker", "load  holdfast-x-worker2"}
@@ -183,7 +182,7 @@ func TestNodesInOrder(t *testing.T) {
 // The witnesses decide: podman was seen to kill a container and yet to report an error.
 func TestVerbThatIsRefusedAndSeenAllTheSame(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := enginetest.New("podman")
+		e := newFakeEngine("podman")
 		c := fakeCluster(t, e)
 		e.Exec = e.Answer
 		worker := nodeOf(t, c, clusters.Worker)

@@ -10,7 +10,6 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters/doctor"
 	"github.com/holdfast-ha/holdfast/clusters/engine"
 	"github.com/holdfast-ha/holdfast/clusters/nodeimage"
-	"github.com/holdfast-ha/holdfast/clusters/nodeimage/registry"
 )
 
 // prepare provides what a cluster is built on, and returns the spec with the Kubernetes version of the node image.
@@ -35,7 +34,7 @@ func (p *Provider) prepare(ctx context.Context, spec clusters.Spec) (ground, clu
 	v1, err := engine.OnCgroupV1(ctx, p.engine)
 	return ground{
 		image: image.Image, minor: minorOf(image.Kubernetes),
-		ownNetwork: image.Network == registry.NetworkAgent, cgroupV1: v1, balancer: balancer.Program,
+		ownNetwork: image.Network == nodeimage.NetworkAgent, cgroupV1: v1, balancer: balancer.Program,
 	}, spec, err
 }
 

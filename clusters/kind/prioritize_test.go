@@ -7,11 +7,10 @@ import (
 	"testing"
 
 	"github.com/holdfast-ha/holdfast/clusters"
-	"github.com/holdfast-ha/holdfast/clusters/engine/enginetest"
 )
 
 func TestPrioritize(t *testing.T) {
-	f := enginetest.New("podman")
+	f := newFakeEngine("podman")
 	refused := errors.New("no such controller")
 	f.Fail = func(args []string) error {
 		if args[0] == "update" {

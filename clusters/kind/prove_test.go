@@ -20,7 +20,6 @@ import (
 	k8stesting "k8s.io/client-go/testing"
 
 	"github.com/holdfast-ha/holdfast/clusters"
-	"github.com/holdfast-ha/holdfast/clusters/engine/enginetest"
 )
 
 // scene is a client for the API server of fakeCluster, where everything is healthy except for changes.
@@ -85,7 +84,7 @@ func TestProof(t *testing.T) {
 		}, []string{"probe the network of holdfast-x-worker: container state improper"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			e := enginetest.New("podman")
+			e := newFakeEngine("podman")
 			c := fakeCluster(t, e)
 			e.Exec = tt.exec
 			if diff := cmp.Diff(tt.want, proofOf(c, tt.client).look(t.Context())); diff != "" {
@@ -96,7 +95,7 @@ func TestProof(t *testing.T) {
 }
 
 func TestProofAsksEveryNodeForEveryPod(t *testing.T) {
-	e := enginetest.New("podman")
+	e := newFakeEngine("podman")
 	c := fakeCluster(t, e)
 	e.Exec = reaches
 	if missing := proofOf(c, scene()).look(t.Context()); missing != nil {
@@ -112,7 +111,7 @@ func TestProofAsksEveryNodeForEveryPod(t *testing.T) {
 }
 
 func TestProofMakesWitnessesOnce(t *testing.T) {
-	e := enginetest.New("podman")
+	e := newFakeEngine("podman")
 	c := fakeCluster(t, e)
 	e.Exec = reaches
 	client := scene()
@@ -134,7 +133,7 @@ func TestProofMakesWitnessesOnce(t *testing.T) {
 }
 
 func TestProofMovesDNS(t *testing.T) {
-	e := enginetest.New("podman")
+	e := newFakeEngine("podman")
 	c := fakeCluster(t, e)
 	client := scene(func(o runtime.Object) {
 		if pod, ok := o.(*corev1.Pod); ok && pod.Name == "coredns-1" {
@@ -157,7 +156,7 @@ func TestProofMovesDNS(t *testing.T) {
 
 func TestProveSaysWhatWasMissing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := fakeCluster(t, enginetest.New("podman"))
+		c := fakeCluster(t, newFakeEngine("podman"))
 		c.client = scene(func(o runtime.Object) {
 			if node, ok := o.(*corev1.Node); ok && node.Name == "holdfast-x-worker2" {
 				node.Name = "stranger"
@@ -172,7 +171,7 @@ func TestProveSaysWhatWasMissing(t *testing.T) {
 // A started node is back only when its kubelet has reported since the start. Here its lease and status are updated late.
 func TestStartWaitsForAFreshWord(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := enginetest.New("podman")
+		e := newFakeEngine("podman")
 		c := fakeCluster(t, e)
 		client := scene()
 		c.client, e.Exec = client, reaches
@@ -198,7 +197,7 @@ func TestStartWaitsForAFreshWord(t *testing.T) {
 // forever for a node to be back if it did not move CoreDNS back.
 func TestStartBringsDNSHome(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := enginetest.New("podman")
+		e := newFakeEngine("podman")
 		c := fakeCluster(t, e)
 		client := scene(func(o runtime.Object) {
 			if pod, ok := o.(*corev1.Pod); ok && pod.Name == "coredns-1" {
@@ -241,7 +240,7 @@ func speak(t *testing.T, client kubernetes.Interface, name string) {
 
 func TestStartSaysWhatIsMissing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := enginetest.New("podman")
+		e := newFakeEngine("podman")
 		c := fakeCluster(t, e)
 		client := scene()
 		c.client = client

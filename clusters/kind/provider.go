@@ -3,7 +3,7 @@
 //
 // It does not rely on kind's report that a cluster is ready: it probes from every node, and from a pod on every node. It does
 // not build node images or install engines (see packages nodeimage and engine), and it does not modify the user's kubeconfig.
-// Package inventory lists and removes what it creates.
+// It also lists and removes what exists of such clusters, including what a crash has left: for that no API server has to answer.
 package kind
 
 import (
@@ -15,7 +15,6 @@ import (
 
 	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/clusters/engine"
-	"github.com/holdfast-ha/holdfast/clusters/kind/inventory"
 	"github.com/holdfast-ha/holdfast/clusters/nodeimage"
 )
 
@@ -75,7 +74,7 @@ func (p *Provider) Create(ctx context.Context, name string, spec clusters.Spec) 
 }
 
 func (p *Provider) create(ctx context.Context, name string, spec clusters.Spec) (*Cluster, error) {
-	if err := errors.Join(inventory.CheckName(name), spec.Validate()); err != nil {
+	if err := errors.Join(checkName(name), spec.Validate()); err != nil {
 		return nil, err
 	}
 	if spec.ProxyMode == clusters.IPVS {
@@ -87,13 +86,13 @@ func (p *Provider) create(ctx context.Context, name string, spec clusters.Spec) 
 	if err != nil {
 		return nil, err
 	}
-	maker, err := inventory.NewMaker(name, p.options.Command)
+	maker, err := newMaker(name, p.options.Command)
 	if err != nil {
 		return nil, err
 	}
 	b := builder{
 		e: p.engine, log: p.options.logger().With("cluster", name), name: name,
-		record: inventory.Record{Spec: spec, Image: on.image, Balancer: on.balancer, Made: time.Now().UTC(), Maker: maker},
+		record: clusterRecord{Spec: spec, Image: on.image, Balancer: on.balancer, Made: time.Now().UTC(), Maker: maker},
 		config: configure(name, spec, on),
 	}
 	if err := b.claim(ctx); err != nil {

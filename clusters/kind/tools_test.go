@@ -7,13 +7,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/holdfast-ha/holdfast/clusters/engine/enginetest"
 )
 
 // machineWith answers as a node whose programs are those of a folder: the script runs in this machine's own shell.
-func machineWith(folder string) *enginetest.Engine {
-	f := enginetest.New("docker")
+func machineWith(folder string) *fakeEngine {
+	f := newFakeEngine("docker")
 	f.Exec = func(_ string, command []string) ([]byte, error) {
 		shell, err := exec.LookPath(command[0])
 		if err != nil {
@@ -50,7 +48,7 @@ func TestNodeImageLacksPrograms(t *testing.T) {
 
 // An answer that was cut off proves nothing.
 func TestAnswerAboutProgramsIsCutOff(t *testing.T) {
-	f := enginetest.New("docker")
+	f := newFakeEngine("docker")
 	f.Exec = func(string, []string) ([]byte, error) { return []byte(""), nil }
 	if err := checkTools(t.Context(), f, "node", "stock:v1"); err == nil {
 		t.Error("no error")

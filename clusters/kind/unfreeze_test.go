@@ -7,7 +7,6 @@ import (
 	"testing/synctest"
 
 	"github.com/holdfast-ha/holdfast/clusters"
-	"github.com/holdfast-ha/holdfast/clusters/engine/enginetest"
 )
 
 // A killed node with frozen processes does not exit: its init waits for them. Kill unfreezes them, and reports success only
@@ -22,12 +21,12 @@ func TestAKilledNodeIsUnfrozen(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				e := enginetest.New("podman")
+				e := newFakeEngine("podman")
 				c := fakeCluster(t, e)
 				c.freezers = t.TempDir()
 				worker := nodeOf(t, c, clusters.Worker)
 				e.Containers[worker.name].ID = id
-				state := enginetest.Freezer(t, c.freezers, test.frozen)
+				state := fakeFreezer(t, c.freezers, test.frozen)
 				killed := false
 				e.Fail = func(args []string) error {
 					killed = killed || args[0] == "kill"
@@ -55,12 +54,12 @@ func TestAKilledNodeIsUnfrozen(t *testing.T) {
 // A paused node is frozen on purpose, and is not unfrozen.
 func TestAPausedNodeStaysFrozen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := enginetest.New("podman")
+		e := newFakeEngine("podman")
 		c := fakeCluster(t, e)
 		c.freezers = t.TempDir()
 		worker := nodeOf(t, c, clusters.Worker)
 		e.Containers[worker.name].ID = strings.Repeat("6c", 32)
-		state := enginetest.Freezer(t, c.freezers, e.Containers[worker.name].ID)
+		state := fakeFreezer(t, c.freezers, e.Containers[worker.name].ID)
 		e.Exec = e.Answer
 		if err := worker.Pause(t.Context()); err != nil {
 			t.Fatal(err)

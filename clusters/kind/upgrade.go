@@ -12,7 +12,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/holdfast-ha/holdfast/clusters"
-	"github.com/holdfast-ha/holdfast/clusters/kind/inventory"
 	"github.com/holdfast-ha/holdfast/clusters/nodeimage"
 )
 
@@ -199,7 +198,7 @@ func (c *Cluster) Upgraded(ctx context.Context, to clusters.Release) error {
 	}
 	r := c.record
 	r.Spec.Kubernetes, r.Image = to.Kubernetes, to.Image
-	if err := inventory.StoreUpgrade(c.name, r); err != nil {
+	if err := storeUpgrade(c.name, r); err != nil {
 		return fmt.Errorf("store the version of cluster %s: %w", c.name, err)
 	}
 	c.record = r

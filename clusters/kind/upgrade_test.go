@@ -15,9 +15,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 
 	"github.com/holdfast-ha/holdfast/clusters"
-	"github.com/holdfast-ha/holdfast/clusters/engine/enginetest"
 	"github.com/holdfast-ha/holdfast/clusters/nodeimage"
-	"github.com/holdfast-ha/holdfast/clusters/nodeimage/registry"
 )
 
 var newRelease = clusters.Release{Kubernetes: "v1.37.0", Image: "node:v1.37.0", Images: map[string]string{
@@ -27,7 +25,7 @@ var newRelease = clusters.Release{Kubernetes: "v1.37.0", Image: "node:v1.37.0", 
 }}
 
 // old is a cluster one version older than newRelease.
-func old(t *testing.T, e *enginetest.Engine) *Cluster {
+func old(t *testing.T, e *fakeEngine) *Cluster {
 	t.Helper()
 	c := fakeCluster(t, e)
 	c.record.Spec.Kubernetes = "v1.36.3"
@@ -36,7 +34,7 @@ func old(t *testing.T, e *enginetest.Engine) *Cluster {
 
 // Workers get only the images that they run, and a second Fetch copies nothing.
 func TestFetch(t *testing.T) {
-	e := enginetest.New("podman")
+	e := newFakeEngine("podman")
 	c := old(t, e)
 	file := archive(t)
 	var mu sync.Mutex
@@ -55,7 +53,7 @@ func TestFetch(t *testing.T) {
 	asked := 0
 	c.release = func(_ context.Context, version string) (nodeimage.Release, error) {
 		asked++
-		r := nodeimage.Release{Ref: registry.Ref{Kubernetes: version, Image: "node:" + version, Digest: "sha256:d"}, Kubeadm: file, Kubelet: file, Kubectl: file}
+		r := nodeimage.Release{Ref: nodeimage.Ref{Kubernetes: version, Image: "node:" + version, Digest: "sha256:d"}, Kubeadm: file, Kubelet: file, Kubectl: file}
 		for ref, digest := range newRelease.Images {
 			r.Images = append(r.Images, nodeimage.ReleaseImage{Ref: ref, Digest: digest, Path: file})
 		}
@@ -135,7 +133,7 @@ func TestUpgradeNode(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				e := enginetest.New("podman")
+				e := newFakeEngine("podman")
 				c := old(t, e)
 				pods := upgradedPods(c)
 				if tt.change != nil {

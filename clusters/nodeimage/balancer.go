@@ -14,8 +14,6 @@ import (
 
 	"github.com/holdfast-ha/holdfast/clusters/balancer"
 	"github.com/holdfast-ha/holdfast/clusters/engine"
-	"github.com/holdfast-ha/holdfast/clusters/nodeimage/layer"
-	"github.com/holdfast-ha/holdfast/clusters/nodeimage/registry"
 )
 
 // BalancerImage is the image that kind starts in front of several control planes. The name is internal to kind; a test
@@ -33,9 +31,9 @@ const (
 
 // Balancer is a load balancer image that the engine holds under kind's name for it.
 type Balancer struct {
-	Image  string          `json:"image"`
-	Source registry.Source `json:"source"`
-	Digest string          `json:"digest"` // the engine's ID of the image: "sha256:..."
+	Image  string `json:"image"`
+	Source Source `json:"source"`
+	Digest string `json:"digest"` // the engine's ID of the image: "sha256:..."
 	// Program is Envoy for kind's own image and HAProxy for the replacement.
 	Program string `json:"program"`
 }
@@ -73,15 +71,15 @@ func EnsureBalancer(ctx context.Context, e *engine.Engine, o Options) (Balancer,
 	return found, nil
 }
 
-func ensureBalancer(ctx context.Context, h host, e registry.Engine, o Options) (Balancer, error) {
+func ensureBalancer(ctx context.Context, h host, e Engine, o Options) (Balancer, error) {
 	held, current, err := heldBalancer(ctx, e)
 	if err == nil && current || ctx.Err() != nil {
 		return held, err
 	}
-	unsent := registry.Pull(ctx, e, BalancerImage)
+	unsent := pullImage(ctx, e, BalancerImage)
 	if unsent == nil {
 		pulled, _, err := heldBalancer(ctx, e)
-		pulled.Source = registry.Pulled
+		pulled.Source = Pulled
 		return pulled, err
 	}
 	if ctx.Err() != nil {
@@ -97,14 +95,14 @@ func ensureBalancer(ctx context.Context, h host, e registry.Engine, o Options) (
 	if err == nil && held.Digest != "" && held.Digest != built.Digest {
 		_, _ = e.Output(ctx, "image", "rm", held.Digest) // the old image is untagged now; if a cluster uses it, the engine keeps it
 	}
-	built.Source = registry.Built
+	built.Source = Built
 	return built, err
 }
 
 // heldBalancer is the image that the engine holds, and whether EnsureBalancer would use it: kind's own always, the
 // replacement if this recipe built it.
-func heldBalancer(ctx context.Context, e registry.Engine) (held Balancer, current bool, err error) {
-	found, err := registry.InspectAll(ctx, e, BalancerImage)
+func heldBalancer(ctx context.Context, e Engine) (held Balancer, current bool, err error) {
+	found, err := inspectImages(ctx, e, BalancerImage)
 	if err != nil {
 		return Balancer{}, false, err
 	}
@@ -112,14 +110,14 @@ func heldBalancer(ctx context.Context, e registry.Engine) (held Balancer, curren
 	return held, current, nil
 }
 
-func describeBalancer(i registry.Image) (held Balancer, current bool) {
-	held = Balancer{Image: BalancerImage, Source: registry.Present, Digest: i.Ref(BalancerImage).Digest, Program: Envoy}
+func describeBalancer(i EngineImage) (held Balancer, current bool) {
+	held = Balancer{Image: BalancerImage, Source: Present, Digest: i.Ref(BalancerImage).Digest, Program: Envoy}
 	program, ours := i.Config.Labels[LabelBalancer]
 	if !ours {
 		return held, true
 	}
 	held.Program = program
-	return held, i.Config.Labels[registry.LabelRecipe] == balancerKey()
+	return held, i.Config.Labels[labelRecipe] == balancerKey()
 }
 
 // isBalancer reports whether an engine's name for an image is that of the balancer; Docker omits the host.
@@ -137,7 +135,7 @@ func balancerKey() string {
 // balancerSteps is the number of steps that a build of the balancer reports.
 const balancerSteps = 2
 
-func buildBalancer(ctx context.Context, h host, e registry.Engine, o Options) (err error) {
+func buildBalancer(ctx context.Context, h host, e Engine, o Options) (err error) {
 	holdfast, err := h.holdfast(ctx, o.CacheDir)
 	if err != nil {
 		return err
@@ -162,8 +160,8 @@ func buildBalancer(ctx context.Context, h host, e registry.Engine, o Options) (e
 }
 
 // assembleBalancer loads the image into the engine, which tags the image only when it has all of it.
-func (b *builder) assembleBalancer(ctx context.Context, e registry.Engine, rootfs, work string) error {
-	upper := layer.Tree{}
+func (b *builder) assembleBalancer(ctx context.Context, e Engine, rootfs, work string) error {
+	upper := Tree{}
 	upper.Program("usr/local/bin/holdfast", b.holdfast)
 	upper.Add("usr/local/bin/envoy", envoyScript)
 	upper.Executable("usr/local/bin")
@@ -175,9 +173,9 @@ func (b *builder) assembleBalancer(ctx context.Context, e registry.Engine, rootf
 	config := v1.ConfigFile{
 		OS: "linux", Architecture: runtime.GOARCH, Created: v1.Time{Time: time.Now().UTC()}, RootFS: v1.RootFS{Type: "layers"},
 		Config: v1.Config{
-			Env:    []string{registry.SearchPath},
-			Labels: map[string]string{LabelBalancer: HAProxy, registry.LabelRecipe: balancerKey()},
+			Env:    []string{searchPath},
+			Labels: map[string]string{LabelBalancer: HAProxy, labelRecipe: balancerKey()},
 		},
 	}
-	return registry.Load(ctx, e, BalancerImage, config, []string{filepath.Join(rootfs, rootfsTar), file})
+	return loadLayers(ctx, e, BalancerImage, config, []string{filepath.Join(rootfs, rootfsTar), file})
 }

@@ -8,22 +8,20 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/holdfast-ha/holdfast/clusters/nodeimage/registry"
 )
 
 const envoySays = `{"Id":"sha256:eee","Size":200,"Config":{"Labels":null}}`
 
 // haproxySays is the output of inspect for a replacement that a recipe built.
 func haproxySays(id, recipe string) string {
-	return `{"Id":"` + id + `","Size":120,"Config":{"Labels":{"` + LabelBalancer + `":"haproxy","` + registry.LabelRecipe + `":"` + recipe + `"}}}`
+	return `{"Id":"` + id + `","Size":120,"Config":{"Labels":{"` + LabelBalancer + `":"haproxy","` + labelRecipe + `":"` + recipe + `"}}}`
 }
 
 func TestEnsureBalancer(t *testing.T) {
 	const noRoute = "echo 'dial tcp: connection refused' >&2; exit 125"
-	ours := Balancer{Image: BalancerImage, Source: registry.Present, Digest: "sha256:new", Program: HAProxy}
-	kinds := Balancer{Image: BalancerImage, Source: registry.Present, Digest: "sha256:eee", Program: Envoy}
-	as := func(b Balancer, source registry.Source) Balancer { b.Source = source; return b }
+	ours := Balancer{Image: BalancerImage, Source: Present, Digest: "sha256:new", Program: HAProxy}
+	kinds := Balancer{Image: BalancerImage, Source: Present, Digest: "sha256:eee", Program: Envoy}
+	as := func(b Balancer, source Source) Balancer { b.Source = source; return b }
 	for _, c := range []struct {
 		name    string
 		held    string // output of inspect before; empty: no image
@@ -35,10 +33,10 @@ func TestEnsureBalancer(t *testing.T) {
 	}{
 		{name: "kind's own is there", held: envoySays, want: kinds},
 		{name: "built before", held: haproxySays("new", balancerKey()), want: ours},
-		{name: "a registry has it", pull: "exit 0", pulls: true, want: as(kinds, registry.Pulled)},
-		{name: "no registry answers", pull: noRoute, pulls: true, builds: true, want: as(ours, registry.Built)},
-		{name: "of another recipe, and a registry has kind's own", held: haproxySays("old", "old"), pull: "exit 0", pulls: true, want: as(kinds, registry.Pulled)},
-		{name: "of another recipe", held: haproxySays("old", "old"), pull: noRoute, pulls: true, builds: true, removes: "sha256:old", want: as(ours, registry.Built)},
+		{name: "a registry has it", pull: "exit 0", pulls: true, want: as(kinds, Pulled)},
+		{name: "no registry answers", pull: noRoute, pulls: true, builds: true, want: as(ours, Built)},
+		{name: "of another recipe, and a registry has kind's own", held: haproxySays("old", "old"), pull: "exit 0", pulls: true, want: as(kinds, Pulled)},
+		{name: "of another recipe", held: haproxySays("old", "old"), pull: noRoute, pulls: true, builds: true, removes: "sha256:old", want: as(ours, Built)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := balancerMachine(t)
@@ -127,7 +125,7 @@ func TestBuildBalancer(t *testing.T) {
 	if len(manifest) != 1 || len(manifest[0].Layers) != 2 || manifest[0].RepoTags[0] != BalancerImage {
 		t.Fatalf("manifest %+v", manifest)
 	}
-	if diff := cmp.Diff(map[string]string{LabelBalancer: "haproxy", registry.LabelRecipe: balancerKey()}, config.Config.Labels); diff != "" {
+	if diff := cmp.Diff(map[string]string{LabelBalancer: "haproxy", labelRecipe: balancerKey()}, config.Config.Labels); diff != "" {
 		t.Errorf("labels (-want +got):\n%s", diff)
 	}
 	if config.Config.Entrypoint != nil {

@@ -12,8 +12,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/holdfast-ha/holdfast/clusters/engine"
-	"github.com/holdfast-ha/holdfast/clusters/nodeimage/cache"
-	"github.com/holdfast-ha/holdfast/clusters/nodeimage/registry"
 )
 
 // buildSteps is the number of steps that Build reports.
@@ -23,14 +21,14 @@ const buildSteps = 9
 // finished parts from the cache. It needs Linux, root, Debian's or Ubuntu's packages, and the Go toolchain. A build that is
 // interrupted or killed leaves no image and no incomplete cache entry; the next build reuses the parts that it finished.
 // Builds in several processes run one after the other.
-func Build(ctx context.Context, e *engine.Engine, version string, o Options) (registry.Ref, error) {
+func Build(ctx context.Context, e *engine.Engine, version string, o Options) (Ref, error) {
 	version = cmp.Or(version, DefaultKubernetes)
 	if err := errors.Join(checkForm(version), o.fill()); err != nil {
-		return registry.Ref{}, err
+		return Ref{}, err
 	}
 	ref, err := build(ctx, thisHost(), e, version, o)
 	if err != nil {
-		return registry.Ref{}, fmt.Errorf("build a node image for Kubernetes %s: %w", version, err)
+		return Ref{}, fmt.Errorf("build a node image for Kubernetes %s: %w", version, err)
 	}
 	return ref, nil
 }
@@ -39,7 +37,7 @@ func Build(ctx context.Context, e *engine.Engine, version string, o Options) (re
 type builder struct {
 	host
 	options Options
-	cache   *cache.Cache
+	cache   *Cache
 	steps   steps
 	golang  goTool
 	version string
@@ -49,7 +47,7 @@ type builder struct {
 
 // begin waits for the cache, and makes a folder for a build of this many steps. end releases both.
 func (h host) begin(ctx context.Context, o Options, of int) (b *builder, work string, end func() error, err error) {
-	c, err := cache.Open(ctx, o.CacheDir, func() { o.Progress(Step{Name: "waiting for another build to end", State: Started}) })
+	c, err := openCache(ctx, o.CacheDir, func() { o.Progress(Step{Name: "waiting for another build to end", State: Started}) })
 	if err != nil {
 		return nil, "", nil, err
 	}
@@ -63,37 +61,37 @@ func (h host) begin(ctx context.Context, o Options, of int) (b *builder, work st
 	return &builder{host: h, options: o, cache: c, steps: steps{of: of, tell: o.Progress}}, work, end, nil
 }
 
-func build(ctx context.Context, h host, e registry.Engine, version string, o Options) (ref registry.Ref, err error) {
+func build(ctx context.Context, h host, e Engine, version string, o Options) (ref Ref, err error) {
 	if err := h.checkBuilds(ctx, e, saveNode(version), nil); err != nil {
-		return registry.Ref{}, err
+		return Ref{}, err
 	}
 	holdfast, err := h.holdfast(ctx, o.CacheDir) // first, because a build takes minutes
 	if err != nil {
-		return registry.Ref{}, err
+		return Ref{}, err
 	}
 	b, work, end, err := h.begin(ctx, o, buildSteps)
 	if err != nil {
-		return registry.Ref{}, err
+		return Ref{}, err
 	}
 	defer func() { err = errors.Join(err, end()) }()
 	name := builtName(version)
 	b.version, b.holdfast = version, holdfast
 	if b.golang, err = newGoTool(ctx, h, work); err != nil {
-		return registry.Ref{}, err
+		return Ref{}, err
 	}
 	made, err := b.parts(ctx)
 	if err != nil {
-		return registry.Ref{}, err
+		return Ref{}, err
 	}
-	before, _ := registry.Inspect(ctx, e, name) // usually there is no image yet
+	before, _ := inspectImage(ctx, e, name) // usually there is no image yet
 	err = b.steps.do(ctx, "put the image together and bring it into "+e.Name(), func(ctx context.Context) (bool, error) {
 		return false, b.assemble(ctx, e, made, name, work)
 	})
 	if err != nil {
-		return registry.Ref{}, err
+		return Ref{}, err
 	}
-	ref, err = registry.Inspect(ctx, e, name)
-	ref.Source = registry.Built
+	ref, err = inspectImage(ctx, e, name)
+	ref.Source = Built
 	if err == nil && before.Digest != "" && before.Digest != ref.Digest {
 		_, _ = e.Output(ctx, "image", "rm", before.Digest) // the old image is untagged now; if a node uses it, the engine keeps it
 	}
@@ -106,7 +104,7 @@ type parts struct {
 	kubernetes, containerd, runc, cni, etcd, dns string
 	pause                                        string
 	kind                                         string // the module of kind
-	wanted                                       registry.Wanted
+	wanted                                       wantedImages
 	etcdVersion, dnsVersion                      string
 }
 
@@ -138,7 +136,7 @@ func (b *builder) binaries(ctx context.Context, p *parts, source module) error {
 	if err != nil {
 		return fmt.Errorf("ask kubeadm for its images: %w", err)
 	}
-	if p.wanted, err = registry.ParseWanted(string(list)); err != nil {
+	if p.wanted, err = parseWanted(string(list)); err != nil {
 		return err
 	}
 	etcdSource, err := b.golang.servable(ctx, etcdModule, p.wanted.Version("etcd"))

@@ -15,10 +15,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 	"github.com/google/go-containerregistry/pkg/v1/validate"
-
-	"github.com/holdfast-ha/holdfast/clusters/nodeimage/layer"
-	"github.com/holdfast-ha/holdfast/clusters/nodeimage/layer/layertest"
-	"github.com/holdfast-ha/holdfast/clusters/nodeimage/registry"
 )
 
 // buildMachine has everything that a build reads or runs. Programs are text files.
@@ -44,19 +40,19 @@ func buildMachine(t *testing.T) *machine {
 	m.answers["ctr oci spec"] = answer{text: `{"process":{}}`}
 	m.answers["ctr --address"] = answer{then: func(_ context.Context, c call) error {
 		root := filepath.Join(filepath.Dir(c.args[len(c.args)-1]), "containerd")
-		for _, folder := range registry.ContentFolders {
+		for _, folder := range contentFolders {
 			if err := os.MkdirAll(filepath.Join(root, folder), 0o755); err != nil {
 				return err
 			}
 		}
-		return os.WriteFile(filepath.Join(root, registry.ContentFolders[1], "meta.db"), []byte("db"), 0o644)
+		return os.WriteFile(filepath.Join(root, contentFolders[1], "meta.db"), []byte("db"), 0o644)
 	}}
 	return m
 }
 
 // bootstraps answers mmdebstrap by writing the archives.
 func bootstraps(_ context.Context, c call) error {
-	rootfs, netfilter := layer.Tree{}, layer.Tree{}
+	rootfs, netfilter := Tree{}, Tree{}
 	rootfs.Add("usr/bin/bash", "bash")
 	netfilter.Add("usr/sbin/nft", "nft")
 	for _, variable := range c.env {
@@ -99,7 +95,7 @@ func TestBuild(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := registry.Ref{Image: builtName("v1.37.1"), Kubernetes: "v1.37.1", Source: registry.Built, Digest: "sha256:aaa", Network: registry.NetworkAgent}
+	want := Ref{Image: builtName("v1.37.1"), Kubernetes: "v1.37.1", Source: Built, Digest: "sha256:aaa", Network: NetworkAgent}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -183,7 +179,7 @@ func readArchive(t *testing.T, path string, config any) (manifest []savedImage, 
 		case "config.json":
 			err = json.NewDecoder(in).Decode(config)
 		default:
-			layers[header.Name] = strings.Join(layertest.List(t, in), "\n")
+			layers[header.Name] = strings.Join(listLayer(t, in), "\n")
 		}
 		if err != nil {
 			t.Fatalf("%s: %v", header.Name, err)
@@ -227,7 +223,7 @@ func checkArchive(t *testing.T, path string) {
 		!slices.Equal(config.Config.Entrypoint, []string{"/usr/local/bin/entrypoint", "/sbin/init"}) {
 		t.Errorf("config %+v", config)
 	}
-	wantLabels := map[string]string{registry.LabelKubernetes: "v1.37.1", registry.LabelNetwork: "agent", registry.LabelRecipe: recipeKey("v1.37.1")}
+	wantLabels := map[string]string{labelKubernetes: "v1.37.1", labelNetwork: "agent", labelRecipe: recipeKey("v1.37.1")}
 	if diff := cmp.Diff(wantLabels, config.Config.Labels); diff != "" {
 		t.Errorf("labels (-want +got):\n%s", diff)
 	}

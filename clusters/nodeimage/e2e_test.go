@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/holdfast-ha/holdfast/clusters/engine"
-	"github.com/holdfast-ha/holdfast/clusters/nodeimage/registry"
 )
 
 // TestBuildForReal builds the image of the version in HOLDFAST_KUBERNETES (default: the newest) with this machine's
@@ -35,7 +34,7 @@ func TestBuildForReal(t *testing.T) {
 		t.Errorf("the second call took %s", took)
 	}
 	want := built
-	want.Source = registry.Present
+	want.Source = Present
 	if again != want {
 		t.Errorf("got %+v, want %+v", again, want)
 	}

@@ -14,7 +14,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/holdfast-ha/holdfast/clusters/nodeimage/registry"
 	"github.com/holdfast-ha/holdfast/framework/base/output"
 	"github.com/holdfast-ha/holdfast/framework/base/process"
 	"github.com/holdfast-ha/holdfast/framework/base/self"
@@ -45,7 +44,7 @@ type host struct {
 }
 
 func thisHost() host {
-	return host{run: run, lookPath: lookPath, readFile: os.ReadFile, start: registry.StartContainerd, uid: os.Geteuid(), system: runtime.GOOS, holdfast: self.Path}
+	return host{run: run, lookPath: lookPath, readFile: os.ReadFile, start: startContainerd, uid: os.Geteuid(), system: runtime.GOOS, holdfast: self.Path}
 }
 
 // lookPath also searches the sbin directories: the PATH of users, and of some root shells, does not contain them.
@@ -130,11 +129,11 @@ func saveNode(version string) string { return "--kubernetes " + version }
 
 // checkBuilds refuses to build on a system that has no mount namespaces and none of Debian's tools. saved is the option of 'holdfast image save' for the
 // image, and pull is why no registry sent it; nil: none was asked.
-func (h host) checkBuilds(ctx context.Context, e registry.Asker, saved string, pull error) error {
+func (h host) checkBuilds(ctx context.Context, e Asker, saved string, pull error) error {
 	if h.system == "linux" {
 		return nil
 	}
-	arch, err := registry.Architecture(ctx, e)
+	arch, err := architecture(ctx, e)
 	if err != nil {
 		arch = runtime.GOARCH // usually that of the engine's virtual machine too
 	}

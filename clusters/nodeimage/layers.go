@@ -15,9 +15,6 @@ import (
 	"time"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
-
-	"github.com/holdfast-ha/holdfast/clusters/nodeimage/layer"
-	"github.com/holdfast-ha/holdfast/clusters/nodeimage/registry"
 )
 
 // enabled are the systemd units that start with the node.
@@ -25,7 +22,7 @@ var enabled = []string{"containerd", "kubelet", "undo-mount-hacks", "holdfast-ne
 
 // assemble loads the image into the engine. It has three layers. The lower two are the same for every version of
 // Kubernetes, so the engine stores them once. The engine tags the image only when it has all of it.
-func (b *builder) assemble(ctx context.Context, e registry.Engine, p parts, name, work string) error {
+func (b *builder) assemble(ctx context.Context, e Engine, p parts, name, work string) error {
 	base, err := b.base(ctx, p)
 	if err != nil {
 		return err
@@ -35,7 +32,7 @@ func (b *builder) assemble(ctx context.Context, e registry.Engine, p parts, name
 		return err
 	}
 	files := []string{filepath.Join(p.rootfs, rootfsTar), filepath.Join(work, "base.tar"), filepath.Join(work, "version.tar")}
-	for i, t := range []layer.Tree{base, upper} {
+	for i, t := range []Tree{base, upper} {
 		if err := t.WriteFile(files[i+1]); err != nil {
 			return err
 		}
@@ -45,7 +42,7 @@ func (b *builder) assemble(ctx context.Context, e registry.Engine, p parts, name
 		RootFS: v1.RootFS{Type: "layers"},
 		Config: v1.Config{
 			Env: []string{
-				registry.SearchPath,
+				searchPath,
 				"container=docker", // systemd detects by this that it runs in a container
 				// An empty value makes kind's entrypoint remove the host's search domains from resolv.conf, unless the
 				// cluster sets dnsSearch. With search domains, every lookup of a Service by its long name asks external DNS
@@ -55,15 +52,15 @@ func (b *builder) assemble(ctx context.Context, e registry.Engine, p parts, name
 			Entrypoint: []string{"/usr/local/bin/entrypoint", "/sbin/init"},
 			StopSignal: "SIGRTMIN+3", // at SIGTERM systemd re-executes itself instead
 			Labels: map[string]string{
-				registry.LabelKubernetes: b.version, registry.LabelNetwork: string(registry.NetworkAgent), registry.LabelRecipe: recipeKey(b.version),
+				labelKubernetes: b.version, labelNetwork: string(NetworkAgent), labelRecipe: recipeKey(b.version),
 			},
 		},
 	}
-	return registry.Load(ctx, e, name, config, files)
+	return loadLayers(ctx, e, name, config, files)
 }
 
 // base is the layer that all versions of Kubernetes share.
-func (b *builder) base(ctx context.Context, p parts) (layer.Tree, error) {
+func (b *builder) base(ctx context.Context, p parts) (Tree, error) {
 	t, err := kindFiles(p.kind)
 	if err != nil {
 		return nil, err
@@ -95,9 +92,9 @@ func (b *builder) base(ctx context.Context, p parts) (layer.Tree, error) {
 
 // kindFiles are the static files of kind's base image, read from kind's module. Scripts become executable. Files for
 // rootless nodes on fuse-overlayfs and for building the image are left out.
-func kindFiles(moduleDir string) (layer.Tree, error) {
+func kindFiles(moduleDir string) (Tree, error) {
 	root := filepath.Join(moduleDir, "images", "base", "files")
-	t := layer.Tree{}
+	t := Tree{}
 	for _, part := range []string{"etc", "kind", "usr/local/bin/entrypoint"} {
 		if err := t.Copy(part, filepath.Join(root, filepath.FromSlash(part))); err != nil {
 			return nil, fmt.Errorf("read the files of kind's base image: %w", err)
@@ -112,7 +109,7 @@ func kindFiles(moduleDir string) (layer.Tree, error) {
 }
 
 // addOurs adds this package's embedded files.
-func addOurs(t layer.Tree) error {
+func addOurs(t Tree) error {
 	list := contents(ours)
 	for pair := range slices.Chunk(list, 2) {
 		name, err := filepath.Rel("files", pair[0])
@@ -162,11 +159,11 @@ func containerdConfig(text, pause string) (string, error) {
 }
 
 // ofVersion is the layer for one version of Kubernetes.
-func (b *builder) ofVersion(ctx context.Context, p parts, base layer.Tree, work string) (layer.Tree, error) {
+func (b *builder) ofVersion(ctx context.Context, p parts, base Tree, work string) (Tree, error) {
 	bin := map[string]string{
 		"etcd": filepath.Join(p.etcd, "etcd"), "coredns": filepath.Join(p.dns, "coredns"), "pause": filepath.Join(p.pause, "pause"),
 	}
-	t := layer.Tree{}
+	t := Tree{}
 	t.Program("usr/local/bin/holdfast", b.holdfast) // not in base, which would then differ between two builds of holdfast
 	for _, command := range kubernetes(b.version).commands {
 		name := path.Base(command)
@@ -175,15 +172,15 @@ func (b *builder) ofVersion(ctx context.Context, p parts, base layer.Tree, work 
 			t.Program("usr/bin/"+name, bin[name]) // where kind's units expect them
 		}
 	}
-	images, err := registry.ControlPlane(p.wanted, bin, filepath.Join(p.rootfs, netfilterTar))
+	images, err := controlPlaneImages(p.wanted, bin, filepath.Join(p.rootfs, netfilterTar))
 	if err != nil {
 		return nil, err
 	}
-	root, err := registry.Preload(ctx, p.containerd, work, images, b.start, b.do)
+	root, err := preload(ctx, p.containerd, work, images, b.start, b.do)
 	if err != nil {
 		return nil, fmt.Errorf("import the control plane's images into containerd: %w", err)
 	}
-	for _, folder := range registry.ContentFolders {
+	for _, folder := range contentFolders {
 		if err := t.Copy("var/lib/containerd/"+folder, filepath.Join(root, folder)); err != nil {
 			return nil, err
 		}

@@ -8,9 +8,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/holdfast-ha/holdfast/clusters/nodeimage/layer"
-	"github.com/holdfast-ha/holdfast/clusters/nodeimage/layer/layertest"
 )
 
 // kind's files are read from the module that creates the clusters, so a new kind may bring new files.
@@ -23,7 +20,7 @@ func TestKindFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	files := strings.Join(layertest.List(t, bytes.NewReader(packed)), "\n")
+	files := strings.Join(listLayer(t, bytes.NewReader(packed)), "\n")
 	for _, want := range []string{
 		"755 usr/local/bin/entrypoint ", "755 kind/bin/mount-product-files.sh ", "755 kind/bin/undo-mount-hacks.sh ",
 		"644 etc/containerd/config.toml ", "644 etc/systemd/system/kubelet.service ", "644 etc/systemd/system/kubelet.service.d/11-kind.conf ",
@@ -91,7 +88,7 @@ func TestContainerBase(t *testing.T) {
 }
 
 func TestAddOurs(t *testing.T) {
-	tr := layer.Tree{}
+	tr := Tree{}
 	if err := addOurs(tr); err != nil {
 		t.Fatal(err)
 	}

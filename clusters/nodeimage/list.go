@@ -8,12 +8,11 @@ import (
 	"time"
 
 	"github.com/holdfast-ha/holdfast/clusters/engine"
-	"github.com/holdfast-ha/holdfast/clusters/nodeimage/registry"
 )
 
 // Held is a node image that an engine holds.
 type Held struct {
-	registry.Ref
+	Ref
 	SizeBytes int64     `json:"sizeBytes"` // shared layers count for each image
 	Created   time.Time `json:"created"`
 	// Current is true for a kindest/node image, and for an image that the current recipe built: Ensure would use it.
@@ -25,7 +24,7 @@ type Held struct {
 // List returns the node images that the engine holds, built and pulled, and the load balancer's image, sorted by reference.
 func List(ctx context.Context, e *engine.Engine) ([]Held, error) { return list(ctx, e) }
 
-func list(ctx context.Context, e registry.Engine) ([]Held, error) {
+func list(ctx context.Context, e Engine) ([]Held, error) {
 	out, err := e.Output(ctx, "image", "ls", "--format", "{{.Repository}}:{{.Tag}}")
 	if err != nil {
 		return nil, fmt.Errorf("list node images: %w", err)
@@ -43,21 +42,21 @@ func list(ctx context.Context, e registry.Engine) ([]Held, error) {
 	}
 	slices.Sort(names)
 	names = slices.Compact(names)
-	found, err := registry.InspectAll(ctx, e, names...)
+	found, err := inspectImages(ctx, e, names...)
 	if err != nil {
 		return nil, fmt.Errorf("list node images: %w", err)
 	}
 	held := make([]Held, len(found))
 	for i, image := range found {
 		ref := image.Ref(names[i])
-		ref.Source = registry.Present
+		ref.Source = Present
 		held[i] = Held{Ref: ref, SizeBytes: image.Size, Created: image.Created}
 		if isBalancer(names[i]) {
 			balancer, current := describeBalancer(image)
 			held[i].Network, held[i].Kubernetes, held[i].Balancer, held[i].Current = "", "", balancer.Program, current
 			continue
 		}
-		held[i].Current = ref.Network == registry.NetworkKindnet || names[i] == builtName(ref.Kubernetes)
+		held[i].Current = ref.Network == NetworkKindnet || names[i] == builtName(ref.Kubernetes)
 	}
 	return held, nil
 }

@@ -7,8 +7,6 @@ import (
 	"strings"
 
 	"github.com/holdfast-ha/holdfast/clusters/engine"
-	"github.com/holdfast-ha/holdfast/clusters/nodeimage/archive"
-	"github.com/holdfast-ha/holdfast/clusters/nodeimage/registry"
 )
 
 // loadSteps is the number of steps that Load reports.
@@ -17,52 +15,52 @@ const loadSteps = 2
 // Load brings the image of a file that Save or `docker save` wrote into the engine. Its source is Loaded, or Present if the engine held it already.
 // Before the engine gets anything, Load reads the whole file, and refuses one that is cut off or damaged, an image of another architecture
 // than the engine's, one that this holdfast would not use, and one that is neither that of a node nor the load balancer.
-func Load(ctx context.Context, e *engine.Engine, path string, o Options) (registry.Ref, error) {
+func Load(ctx context.Context, e *engine.Engine, path string, o Options) (Ref, error) {
 	ref, err := load(ctx, e, path, o)
 	if err != nil {
-		return registry.Ref{}, fmt.Errorf("load %s: %w", path, err)
+		return Ref{}, fmt.Errorf("load %s: %w", path, err)
 	}
 	return ref, nil
 }
 
-func load(ctx context.Context, e registry.Engine, path string, o Options) (ref registry.Ref, err error) {
+func load(ctx context.Context, e Engine, path string, o Options) (ref Ref, err error) {
 	if err := o.fill(); err != nil {
-		return registry.Ref{}, err
+		return Ref{}, err
 	}
 	s := steps{of: loadSteps, tell: o.Progress}
-	var saved archive.Image
+	var saved Saved
 	err = s.do(ctx, "check the file", func(ctx context.Context) (cached bool, err error) {
-		if saved, err = archive.Read(ctx, path); err != nil {
+		if saved, err = readSaved(ctx, path); err != nil {
 			return false, err
 		}
 		return false, checkLoadable(ctx, e, saved)
 	})
 	if err != nil {
-		return registry.Ref{}, err
+		return Ref{}, err
 	}
-	name := registry.Qualified(saved.Name) // Docker writes no host
+	name := qualified(saved.Name) // Docker writes no host
 	if isBalancer(saved.Name) {
 		name = BalancerImage
 	}
 	before, err := inspect(ctx, e, name)
 	if err == nil && before.Digest == saved.ID {
-		before.Source = registry.Present
+		before.Source = Present
 		return before, nil
 	}
 	err = s.do(ctx, "bring "+name+" into "+e.Name(), func(ctx context.Context) (bool, error) {
-		content, err := archive.Open(ctx, path)
+		content, err := openSaved(ctx, path)
 		if err != nil {
 			return false, err
 		}
-		return false, errors.Join(registry.Stream(ctx, e, content), content.Close())
+		return false, errors.Join(streamArchive(ctx, e, content), content.Close())
 	})
 	if err != nil {
-		return registry.Ref{}, err
+		return Ref{}, err
 	}
 	if ref, err = inspect(ctx, e, name); err != nil {
-		return registry.Ref{}, fmt.Errorf("find it in %s: %w", e.Name(), err)
+		return Ref{}, fmt.Errorf("find it in %s: %w", e.Name(), err)
 	}
-	ref.Source = registry.Loaded
+	ref.Source = Loaded
 	if before.Digest != "" && before.Digest != ref.Digest {
 		_, _ = e.Output(ctx, "image", "rm", before.Digest) // the old image is untagged now; if a node uses it, the engine keeps it
 	}
@@ -70,8 +68,8 @@ func load(ctx context.Context, e registry.Engine, path string, o Options) (ref r
 }
 
 // inspect is registry.Inspect, which takes every image for that of a node.
-func inspect(ctx context.Context, e registry.Asker, name string) (registry.Ref, error) {
-	ref, err := registry.Inspect(ctx, e, name)
+func inspect(ctx context.Context, e Asker, name string) (Ref, error) {
+	ref, err := inspectImage(ctx, e, name)
 	if isBalancer(name) {
 		ref.Kubernetes, ref.Network = "", ""
 	}
@@ -79,8 +77,8 @@ func inspect(ctx context.Context, e registry.Asker, name string) (registry.Ref, 
 }
 
 // checkLoadable refuses an image that would not serve here.
-func checkLoadable(ctx context.Context, e registry.Engine, saved archive.Image) error {
-	arch, err := registry.Architecture(ctx, e)
+func checkLoadable(ctx context.Context, e Engine, saved Saved) error {
+	arch, err := architecture(ctx, e)
 	if err != nil {
 		return err
 	}
@@ -101,8 +99,8 @@ func checkLoadable(ctx context.Context, e registry.Engine, saved archive.Image) 
 }
 
 // checkBuilt refuses a built node image that Ensure would not take.
-func checkBuilt(saved archive.Image, tag string) error {
-	version, recipe := saved.Labels[registry.LabelKubernetes], saved.Labels[registry.LabelRecipe]
+func checkBuilt(saved Saved, tag string) error {
+	version, recipe := saved.Labels[labelKubernetes], saved.Labels[labelRecipe]
 	if version == "" || recipe == "" || tag != version+"-"+recipe {
 		return fmt.Errorf("%s has the labels of Kubernetes %q and recipe %q, which its name contradicts: it is no image that holdfast built",
 			saved.Name, version, recipe)
@@ -117,12 +115,12 @@ func checkBuilt(saved archive.Image, tag string) error {
 }
 
 // checkBalancer refuses a replacement of the load balancer that EnsureBalancer would not take, and one that would take the name of kind's own.
-func checkBalancer(ctx context.Context, e registry.Engine, saved archive.Image) error {
+func checkBalancer(ctx context.Context, e Engine, saved Saved) error {
 	program, ours := saved.Labels[LabelBalancer]
 	if !ours {
 		return nil
 	}
-	if recipe := saved.Labels[registry.LabelRecipe]; recipe != balancerKey() {
+	if recipe := saved.Labels[labelRecipe]; recipe != balancerKey() {
 		return otherRecipe(saved.Name, recipe, balancerKey(), "holdfast image balancer")
 	}
 	if held, _, err := heldBalancer(ctx, e); err == nil && held.Program == Envoy {

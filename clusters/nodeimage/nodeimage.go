@@ -10,8 +10,6 @@ import (
 	"slices"
 
 	"github.com/holdfast-ha/holdfast/clusters/engine"
-	"github.com/holdfast-ha/holdfast/clusters/nodeimage/cache"
-	"github.com/holdfast-ha/holdfast/clusters/nodeimage/registry"
 )
 
 // Options of Ensure and Build. The zero value means the defaults.
@@ -48,7 +46,7 @@ func ClearCache(ctx context.Context, o Options) error {
 	if err := o.fill(); err != nil {
 		return err
 	}
-	return cache.Clear(ctx, o.CacheDir)
+	return clearCache(ctx, o.CacheDir)
 }
 
 // Ensure returns an image for a version of Kubernetes: one that the engine holds, otherwise kindest/node from a registry,
@@ -57,21 +55,21 @@ func ClearCache(ctx context.Context, o Options) error {
 // registry answers.
 //
 // A second call takes about as long as the engine needs to look the image up.
-func Ensure(ctx context.Context, e *engine.Engine, version string, o Options) (registry.Ref, error) {
+func Ensure(ctx context.Context, e *engine.Engine, version string, o Options) (Ref, error) {
 	if err := o.fill(); err != nil {
-		return registry.Ref{}, err
+		return Ref{}, err
 	}
-	return ensure(ctx, thisHost(), e, version, func(ctx context.Context, version string) (registry.Ref, error) {
+	return ensure(ctx, thisHost(), e, version, func(ctx context.Context, version string) (Ref, error) {
 		return Build(ctx, e, version, o)
 	})
 }
 
 func ensure(
-	ctx context.Context, h host, e registry.Engine, version string, build func(context.Context, string) (registry.Ref, error),
-) (registry.Ref, error) {
+	ctx context.Context, h host, e Engine, version string, build func(context.Context, string) (Ref, error),
+) (Ref, error) {
 	wanted := orDefault(version)
 	if err := checkForm(wanted); err != nil {
-		return registry.Ref{}, err
+		return Ref{}, err
 	}
 	ref, held, err := present(ctx, e, version)
 	if held || err != nil {
@@ -79,47 +77,47 @@ func ensure(
 	}
 	var unsent error
 	for _, name := range stockNames(version) {
-		err := registry.Pull(ctx, e, name)
+		err := pullImage(ctx, e, name)
 		if err == nil {
-			ref, err := registry.Inspect(ctx, e, name)
-			ref.Source = registry.Pulled
+			ref, err := inspectImage(ctx, e, name)
+			ref.Source = Pulled
 			return ref, err
 		}
 		if ctx.Err() != nil {
-			return registry.Ref{}, err
+			return Ref{}, err
 		}
 		unsent = errors.Join(unsent, err)
-		if errors.Is(err, registry.ErrNoRegistry) {
+		if errors.Is(err, errNoRegistry) {
 			break // the registry would not answer for another image either
 		}
 	}
 	if err := h.checkBuilds(ctx, e, saveNode(wanted), unsent); err != nil {
-		return registry.Ref{}, fmt.Errorf("get a node image for Kubernetes %s: %w", wanted, err)
+		return Ref{}, fmt.Errorf("get a node image for Kubernetes %s: %w", wanted, err)
 	}
 	return build(ctx, wanted)
 }
 
 // present returns an image for a version that the engine holds; held is false if the engine holds none.
-func present(ctx context.Context, e registry.Asker, version string) (ref registry.Ref, held bool, err error) {
+func present(ctx context.Context, e Asker, version string) (ref Ref, held bool, err error) {
 	names := append([]string{builtName(orDefault(version))}, stockNames(version)...)
 	if version == "" { // kind's default came from a file, which keeps no digest
 		names = append(names, kindDefaultTag())
 	}
 	for _, name := range names {
-		ref, err := registry.Inspect(ctx, e, name)
+		ref, err := inspectImage(ctx, e, name)
 		if err == nil {
-			ref.Source = registry.Present
+			ref.Source = Present
 			return ref, true, nil
 		}
 		if ctx.Err() != nil {
-			return registry.Ref{}, false, err
+			return Ref{}, false, err
 		}
 	}
-	return registry.Ref{}, false, nil
+	return Ref{}, false, nil
 }
 
 // Lookup is the image that Ensure would take from the engine; empty: it would pull or build one.
-func Lookup(ctx context.Context, e registry.Asker, version string) (string, error) {
+func Lookup(ctx context.Context, e Asker, version string) (string, error) {
 	if err := checkForm(orDefault(version)); err != nil {
 		return "", err
 	}
@@ -145,13 +143,13 @@ func builtName(version string) string {
 }
 
 // stockName is kindest/node with the host of the default registry: podman resolves short names only if it is configured to.
-func stockName(version string) string { return registry.Qualified("kindest/node:" + version) }
+func stockName(version string) string { return qualified("kindest/node:" + version) }
 
 // stockNames are the images of others that serve for a version, the best first.
 func stockNames(version string) []string {
 	names := []string{stockName(orDefault(version))}
 	if version == "" {
-		names = append(names, registry.KindDefault())
+		names = append(names, kindDefault())
 	}
 	return names
 }
@@ -160,7 +158,7 @@ func stockNames(version string) []string {
 func kindDefaultTag() string { return stockName(kindDefaultVersion()) }
 
 // kindDefaultVersion is the version of Kubernetes in kind's default image.
-func kindDefaultVersion() string { return registry.Image{}.Ref(registry.KindDefault()).Kubernetes }
+func kindDefaultVersion() string { return EngineImage{}.Ref(kindDefault()).Kubernetes }
 
 // checkForm rejects a malformed version before anything slow starts.
 func checkForm(version string) error {

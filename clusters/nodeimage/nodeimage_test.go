@@ -12,7 +12,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/holdfast-ha/holdfast/clusters/balancer"
-	"github.com/holdfast-ha/holdfast/clusters/nodeimage/registry"
 	"github.com/holdfast-ha/holdfast/clusters/nodenet"
 )
 
@@ -22,7 +21,7 @@ const (
 )
 
 func TestEnsure(t *testing.T) {
-	ours, stock, kinds := builtName(DefaultKubernetes), stockName(DefaultKubernetes), registry.KindDefault()
+	ours, stock, kinds := builtName(DefaultKubernetes), stockName(DefaultKubernetes), kindDefault()
 	const noRoute = "echo 'Error: initializing source: pinging container registry: dial tcp: connection refused' >&2; exit 125"
 	const absent = "echo 'Error: manifest unknown' >&2; exit 125"
 	only := func(image, says string) string { // a registry with one image
@@ -34,24 +33,24 @@ func TestEnsure(t *testing.T) {
 		held    map[string]string
 		pull    string
 		pulled  string // what the engine holds after a pull
-		want    registry.Ref
+		want    Ref
 		built   bool
 	}{
 		{
 			name: "built before", held: map[string]string{ours: builtSays, stock: stockSays},
-			want: registry.Ref{Image: ours, Kubernetes: "v1.37.1", Source: registry.Present, Digest: "sha256:aaa", Network: registry.NetworkAgent},
+			want: Ref{Image: ours, Kubernetes: "v1.37.1", Source: Present, Digest: "sha256:aaa", Network: NetworkAgent},
 		},
 		{
 			name: "kindest/node is there", version: DefaultKubernetes, held: map[string]string{stock: stockSays},
-			want: registry.Ref{Image: stock, Kubernetes: "v1.37.1", Source: registry.Present, Digest: "sha256:bbb", Network: registry.NetworkKindnet},
+			want: Ref{Image: stock, Kubernetes: "v1.37.1", Source: Present, Digest: "sha256:bbb", Network: NetworkKindnet},
 		},
 		{
 			name: "a registry has it", version: DefaultKubernetes, pull: only(stock, stockSays), pulled: stock,
-			want: registry.Ref{Image: stock, Kubernetes: "v1.37.1", Source: registry.Pulled, Digest: "sha256:bbb", Network: registry.NetworkKindnet},
+			want: Ref{Image: stock, Kubernetes: "v1.37.1", Source: Pulled, Digest: "sha256:bbb", Network: NetworkKindnet},
 		},
 		{
 			name: "a registry has kind's default only", pull: only(kinds, stockSays), pulled: kinds,
-			want: registry.Ref{Image: kinds, Kubernetes: "v1.37.0", Source: registry.Pulled, Digest: "sha256:bbb", Network: registry.NetworkKindnet},
+			want: Ref{Image: kinds, Kubernetes: "v1.37.0", Source: Pulled, Digest: "sha256:bbb", Network: NetworkKindnet},
 		},
 		{name: "a registry has no such version", version: "v1.36.3", pull: absent, built: true},
 		{name: "no registry answers", pull: noRoute, built: true},
@@ -66,9 +65,9 @@ func TestEnsure(t *testing.T) {
 			}
 			var built string
 			begun := time.Now()
-			got, err := ensure(t.Context(), host{system: "linux"}, e, c.version, func(_ context.Context, version string) (registry.Ref, error) {
+			got, err := ensure(t.Context(), host{system: "linux"}, e, c.version, func(_ context.Context, version string) (Ref, error) {
 				built = version
-				return registry.Ref{Source: registry.Built}, nil
+				return Ref{Source: Built}, nil
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -93,7 +92,7 @@ func TestDefaultVersions(t *testing.T) {
 		t.Errorf("got %q, want %s first", all, DefaultKubernetes)
 	}
 	for _, image := range append(stockNames(""), kindDefaultTag()) {
-		if version := (registry.Image{}).Ref(image).Kubernetes; !slices.Contains(all, version) {
+		if version := (EngineImage{}).Ref(image).Kubernetes; !slices.Contains(all, version) {
 			t.Errorf("%s has %s, which is not one of %q", image, version, all)
 		}
 	}
@@ -107,7 +106,7 @@ func TestDefaultVersions(t *testing.T) {
 // A registry that does not answer for one image is not asked for a second.
 func TestEnsureAsksASilentRegistryOnce(t *testing.T) {
 	e := &fakeEngine{scripts: map[string]string{"pull": "exit 1"}}
-	_, err := ensure(t.Context(), host{system: "linux"}, e, "", func(context.Context, string) (registry.Ref, error) { return registry.Ref{}, nil })
+	_, err := ensure(t.Context(), host{system: "linux"}, e, "", func(context.Context, string) (Ref, error) { return Ref{}, nil })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,9 +129,9 @@ func TestEnsureRefusesBeforeItAsks(t *testing.T) {
 // A system that cannot build refuses at once, and says why there is nothing else. What the engine holds serves there too.
 func TestEnsureOnAMac(t *testing.T) {
 	mac := host{system: "darwin"}
-	never := func(context.Context, string) (registry.Ref, error) {
+	never := func(context.Context, string) (Ref, error) {
 		t.Error("a build was begun")
-		return registry.Ref{}, nil
+		return Ref{}, nil
 	}
 	e := &fakeEngine{arch: "aarch64", scripts: map[string]string{"pull": "echo 'dial tcp: connection refused' >&2; exit 1"}}
 	_, err := ensure(t.Context(), mac, e, "v1.36.3", never)
@@ -146,12 +145,12 @@ func TestEnsureOnAMac(t *testing.T) {
 
 	e.scripts["pull"] = `echo "manifest unknown of $1" >&2; exit 1`
 	_, err = ensure(t.Context(), mac, e, "", never)
-	if text := message(err); !strings.Contains(text, "manifest unknown of "+stockName(DefaultKubernetes)+"; pull ") || !strings.Contains(text, "of "+registry.KindDefault()) {
+	if text := message(err); !strings.Contains(text, "manifest unknown of "+stockName(DefaultKubernetes)+"; pull ") || !strings.Contains(text, "of "+kindDefault()) {
 		t.Errorf("got %s: want why each image could not be pulled, on one line", text)
 	}
 
 	e.held = map[string]string{stockName(DefaultKubernetes): stockSays}
-	if ref, err := ensure(t.Context(), mac, e, DefaultKubernetes, never); err != nil || ref.Source != registry.Present {
+	if ref, err := ensure(t.Context(), mac, e, DefaultKubernetes, never); err != nil || ref.Source != Present {
 		t.Errorf("with an image: %+v, %v", ref, err)
 	}
 }
@@ -173,9 +172,9 @@ func TestEnsureEndsWithItsContext(t *testing.T) {
 					cancel(stop)
 				}
 			}
-			_, err := ensure(ctx, host{system: "linux"}, e, "", func(context.Context, string) (registry.Ref, error) {
+			_, err := ensure(ctx, host{system: "linux"}, e, "", func(context.Context, string) (Ref, error) {
 				t.Error("a build was begun")
-				return registry.Ref{}, nil
+				return Ref{}, nil
 			})
 			if !errors.Is(err, stop) {
 				t.Errorf("got %v", err)
@@ -193,11 +192,11 @@ func TestList(t *testing.T) {
 	}
 	created := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	built := func(name string, current bool) Held {
-		return Held{Ref: registry.Ref{Image: name, Kubernetes: "v1.37.1", Source: registry.Present, Digest: "sha256:aaa", Network: registry.NetworkAgent},
+		return Held{Ref: Ref{Image: name, Kubernetes: "v1.37.1", Source: Present, Digest: "sha256:aaa", Network: NetworkAgent},
 			SizeBytes: 600, Created: created, Current: current}
 	}
 	want := []Held{
-		{Ref: registry.Ref{Image: stock, Kubernetes: "v1.36.3", Source: registry.Present, Digest: "sha256:bbb", Network: registry.NetworkKindnet}, SizeBytes: 900, Current: true},
+		{Ref: Ref{Image: stock, Kubernetes: "v1.36.3", Source: Present, Digest: "sha256:bbb", Network: NetworkKindnet}, SizeBytes: 900, Current: true},
 		built(old, false), built(ours, true),
 	}
 	slices.SortFunc(want, func(a, b Held) int { return strings.Compare(a.Image, b.Image) })

@@ -14,15 +14,13 @@ import (
 	"time"
 
 	"github.com/holdfast-ha/holdfast/clusters/engine"
-	"github.com/holdfast-ha/holdfast/clusters/nodeimage/cache"
-	"github.com/holdfast-ha/holdfast/clusters/nodeimage/registry"
 	"github.com/holdfast-ha/holdfast/framework/base/output"
 )
 
 // Release is the Kubernetes of one node image, extracted from the image: what kubeadm needs to upgrade the nodes of another
 // version to this one.
 type Release struct {
-	registry.Ref
+	Ref
 	// Kubeadm, Kubelet and Kubectl are paths of the programs.
 	Kubeadm, Kubelet, Kubectl string
 	// Images are those that kubeadm wants for this version.
@@ -58,8 +56,8 @@ func GetRelease(ctx context.Context, e *engine.Engine, version string, o Options
 	return getRelease(ctx, e, ref, o)
 }
 
-func getRelease(ctx context.Context, e registry.Engine, ref registry.Ref, o Options) (r Release, err error) {
-	c, err := cache.Open(ctx, o.CacheDir, func() { o.Progress(Step{Name: "waiting for a build to end", State: Started}) })
+func getRelease(ctx context.Context, e Engine, ref Ref, o Options) (r Release, err error) {
+	c, err := openCache(ctx, o.CacheDir, func() { o.Progress(Step{Name: "waiting for a build to end", State: Started}) })
 	if err != nil {
 		return Release{}, err
 	}
@@ -73,7 +71,7 @@ func getRelease(ctx context.Context, e registry.Engine, ref registry.Ref, o Opti
 }
 
 // takeOut runs the script in a container of the image and unpacks the archive that the script prints.
-func takeOut(ctx context.Context, e registry.Engine, ref registry.Ref, dir string) error {
+func takeOut(ctx context.Context, e Engine, ref Ref, dir string) error {
 	ctx, cancel := context.WithTimeout(ctx, releaseWithin)
 	defer cancel()
 	cmd := e.Command(ctx, "run", "--rm", "--privileged", "--network", "none", "--entrypoint", "bash", ref.Image,
@@ -120,7 +118,7 @@ func unpackFlat(archive io.Reader, dir string) error {
 }
 
 // readRelease lists the contents of a folder that takeOut has filled.
-func readRelease(ref registry.Ref, dir string) (Release, error) {
+func readRelease(ref Ref, dir string) (Release, error) {
 	r := Release{Ref: ref, Kubeadm: filepath.Join(dir, "kubeadm"), Kubelet: filepath.Join(dir, "kubelet"), Kubectl: filepath.Join(dir, "kubectl")}
 	list, err := os.ReadFile(filepath.Join(dir, "images"))
 	if err != nil {

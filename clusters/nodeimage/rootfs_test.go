@@ -9,8 +9,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/holdfast-ha/holdfast/clusters/nodeimage/layer/layertest"
 )
 
 // The hook packs the programs of kube-proxy with their libraries under the names that the dynamic linker uses, and removes the rest
@@ -55,7 +53,7 @@ func TestRootfsScript(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer file.Close() //nolint:errcheck // only read
-	packed := strings.Join(layertest.List(t, file), "\n")
+	packed := strings.Join(listLayer(t, file), "\n")
 	for _, want := range []string{"755 usr/sbin/nft ", "usr/sbin/iptables-save ", "usr/lib/x/xtables/libxt_tcp.so ", "etc/protocols ",
 		`lib/x/libmnl.so.0 "usr/lib/x/libmnl.so.0.2"`, "lib/x/ld-linux.so.2 "} {
 		if !strings.Contains(packed, want) {

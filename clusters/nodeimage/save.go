@@ -8,14 +8,12 @@ import (
 	"strings"
 
 	"github.com/holdfast-ha/holdfast/clusters/engine"
-	"github.com/holdfast-ha/holdfast/clusters/nodeimage/archive"
-	"github.com/holdfast-ha/holdfast/clusters/nodeimage/registry"
 	"github.com/holdfast-ha/holdfast/framework/base/output"
 )
 
 // File is a file with the image of a node or of the load balancer.
 type File struct {
-	archive.Image
+	Saved
 	SizeBytes int64
 }
 
@@ -25,7 +23,7 @@ func Save(ctx context.Context, e *engine.Engine, version, path string, o Options
 	return save(ctx, e, version, path, o)
 }
 
-func save(ctx context.Context, e registry.Engine, version, path string, o Options) (File, error) {
+func save(ctx context.Context, e Engine, version, path string, o Options) (File, error) {
 	if err := checkForm(orDefault(version)); err != nil {
 		return File{}, err
 	}
@@ -52,7 +50,7 @@ func SaveBalancer(ctx context.Context, e *engine.Engine, path string, o Options)
 	return saveBalancer(ctx, e, path, o)
 }
 
-func saveBalancer(ctx context.Context, e registry.Engine, path string, o Options) (File, error) {
+func saveBalancer(ctx context.Context, e Engine, path string, o Options) (File, error) {
 	_, current, err := heldBalancer(ctx, e)
 	switch {
 	case ctx.Err() != nil:
@@ -64,20 +62,20 @@ func saveBalancer(ctx context.Context, e registry.Engine, path string, o Options
 }
 
 // write writes an image that the engine holds to a file.
-func write(ctx context.Context, e registry.Engine, image, path string, o Options) (saved File, err error) {
+func write(ctx context.Context, e Engine, image, path string, o Options) (saved File, err error) {
 	if err := o.fill(); err != nil {
 		return File{}, err
 	}
 	s := steps{of: 1, tell: o.Progress}
 	err = s.do(ctx, "save "+image+" from "+e.Name(), func(ctx context.Context) (cached bool, err error) {
-		saved.Image, saved.SizeBytes, err = archive.Write(ctx, path, func(to io.Writer) error { return export(ctx, e, image, to) })
+		saved.Saved, saved.SizeBytes, err = writeSaved(ctx, path, func(to io.Writer) error { return export(ctx, e, image, to) })
 		return false, err
 	})
 	return saved, err
 }
 
 // export streams an image out of the engine, in the format of `docker save`.
-func export(ctx context.Context, e registry.Engine, image string, to io.Writer) error {
+func export(ctx context.Context, e Engine, image string, to io.Writer) error {
 	args := []string{"save", image}
 	if e.Name() == engine.Podman {
 		args = []string{"save", "--format", "docker-archive", image}

@@ -10,33 +10,29 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/holdfast-ha/holdfast/clusters/nodeimage/archive"
-	"github.com/holdfast-ha/holdfast/clusters/nodeimage/archive/archivetest"
-	"github.com/holdfast-ha/holdfast/clusters/nodeimage/registry"
 )
 
 // built is the image that this holdfast builds for a version, on a machine of the given architecture.
-func built(version, recipe, arch string) archive.Image {
-	return archive.Image{
+func built(version, recipe, arch string) Saved {
+	return Saved{
 		Name: builtRepository + ":" + version + "-" + recipe, OS: "linux", Architecture: arch,
-		Labels: map[string]string{registry.LabelKubernetes: version, registry.LabelRecipe: recipe, registry.LabelNetwork: "agent"},
+		Labels: map[string]string{labelKubernetes: version, labelRecipe: recipe, labelNetwork: "agent"},
 	}
 }
 
-func replacement(recipe string) archive.Image {
-	return archive.Image{
-		Name: BalancerImage, OS: "linux", Architecture: "amd64", Labels: map[string]string{LabelBalancer: HAProxy, registry.LabelRecipe: recipe},
+func replacement(recipe string) Saved {
+	return Saved{
+		Name: BalancerImage, OS: "linux", Architecture: "amd64", Labels: map[string]string{LabelBalancer: HAProxy, labelRecipe: recipe},
 	}
 }
 
 // saysOf is the output of inspect for a saved image.
-func saysOf(parts []archivetest.Part, image archive.Image) string {
+func saysOf(parts []savedPart, image Saved) string {
 	var labels []string
 	for key, value := range image.Labels {
 		labels = append(labels, fmt.Sprintf("%q:%q", key, value))
 	}
-	return fmt.Sprintf(`{"Id":%q,"Size":686,"Config":{"Labels":{%s}}}`, strings.TrimPrefix(archivetest.ID(parts), "sha256:"), strings.Join(labels, ","))
+	return fmt.Sprintf(`{"Id":%q,"Size":686,"Config":{"Labels":{%s}}}`, strings.TrimPrefix(idOf(parts), "sha256:"), strings.Join(labels, ","))
 }
 
 func saveTo(t *testing.T, content []byte) string {
@@ -51,17 +47,17 @@ func saveTo(t *testing.T, content []byte) string {
 // What one engine saves, another one loads, once.
 func TestSaveAndLoad(t *testing.T) {
 	image := built("v1.37.0", recipeKey("v1.37.0"), "amd64")
-	parts := archivetest.Parts(t, image)
+	parts := savedParts(t, image)
 	from := &fakeEngine{
 		held:    map[string]string{image.Name: saysOf(parts, image)},
-		scripts: map[string]string{"save": "cat " + saveTo(t, archivetest.Tar(t, parts))},
+		scripts: map[string]string{"save": "cat " + saveTo(t, tarOf(t, parts))},
 	}
 	path := filepath.Join(t.TempDir(), "node.tar.zst")
 	saved, err := save(t.Context(), from, "v1.37.0", path, Options{CacheDir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if saved.Name != image.Name || saved.SizeBytes == 0 || saved.ID != archivetest.ID(parts) {
+	if saved.Name != image.Name || saved.SizeBytes == 0 || saved.ID != idOf(parts) {
 		t.Errorf("saved %+v", saved)
 	}
 
@@ -72,8 +68,8 @@ func TestSaveAndLoad(t *testing.T) {
 			to.held[image.Name] = saysOf(parts, image)
 		}
 	}
-	want := registry.Ref{Image: image.Name, Kubernetes: "v1.37.0", Digest: archivetest.ID(parts), Network: registry.NetworkAgent}
-	for _, source := range []registry.Source{registry.Loaded, registry.Present} {
+	want := Ref{Image: image.Name, Kubernetes: "v1.37.0", Digest: idOf(parts), Network: NetworkAgent}
+	for _, source := range []Source{Loaded, Present} {
 		want.Source = source
 		ref, err := load(t.Context(), to, path, Options{CacheDir: t.TempDir()})
 		if err != nil {
@@ -86,11 +82,11 @@ func TestSaveAndLoad(t *testing.T) {
 	if loads := strings.Count(strings.Join(to.asked, "\n"), "load"); loads != 1 {
 		t.Errorf("loaded %d times", loads)
 	}
-	if content, err := os.ReadFile(got); err != nil || string(content) != string(archivetest.Tar(t, parts)) {
+	if content, err := os.ReadFile(got); err != nil || string(content) != string(tarOf(t, parts)) {
 		t.Errorf("the engine got %d bytes, %v", len(content), err)
 	}
-	ref, err := ensure(t.Context(), host{system: "linux"}, to, "v1.37.0", func(context.Context, string) (registry.Ref, error) {
-		return registry.Ref{}, errors.New("it would be built")
+	ref, err := ensure(t.Context(), host{system: "linux"}, to, "v1.37.0", func(context.Context, string) (Ref, error) {
+		return Ref{}, errors.New("it would be built")
 	})
 	if err != nil || ref.Image != image.Name {
 		t.Errorf("what was loaded is not taken: %+v, %v", ref, err)
@@ -99,10 +95,10 @@ func TestSaveAndLoad(t *testing.T) {
 
 func TestLoadReplaces(t *testing.T) {
 	image := built("v1.37.0", recipeKey("v1.37.0"), "amd64")
-	parts := archivetest.Parts(t, image)
+	parts := savedParts(t, image)
 	e := &fakeEngine{held: map[string]string{image.Name: builtSays}, arch: "amd64", scripts: map[string]string{"load": "cat >/dev/null"}}
 	e.after = func(string, string) { e.held[image.Name] = saysOf(parts, image) }
-	if _, err := load(t.Context(), e, saveTo(t, archivetest.Tar(t, parts)), Options{CacheDir: t.TempDir()}); err != nil {
+	if _, err := load(t.Context(), e, saveTo(t, tarOf(t, parts)), Options{CacheDir: t.TempDir()}); err != nil {
 		t.Fatal(err)
 	}
 	if last := e.asked[len(e.asked)-1]; last != "image rm sha256:aaa" {
@@ -113,9 +109,9 @@ func TestLoadReplaces(t *testing.T) {
 // No engine gets anything of a file that is refused.
 func TestLoadRefuses(t *testing.T) {
 	good := built("v1.37.0", recipeKey("v1.37.0"), "amd64")
-	whole := archivetest.Tar(t, archivetest.Parts(t, good))
-	of := func(image archive.Image) []byte { return archivetest.Tar(t, archivetest.Parts(t, image)) }
-	with := func(edit func(*archive.Image)) []byte {
+	whole := tarOf(t, savedParts(t, good))
+	of := func(image Saved) []byte { return tarOf(t, savedParts(t, image)) }
+	with := func(edit func(*Saved)) []byte {
 		image := good
 		edit(&image)
 		return of(image)
@@ -130,16 +126,16 @@ func TestLoadRefuses(t *testing.T) {
 		"another architecture": {content: of(built("v1.37.0", "abc", "arm64")), want: good.Name[:len(builtRepository)] + ":v1.37.0-abc is an image for linux/arm64, and fake runs linux/amd64 here: save one on a machine of that architecture"},
 		"an engine elsewhere":  {content: whole, arch: "aarch64", want: "is an image for linux/amd64, and fake runs linux/arm64 here"},
 		"no answer":            {content: whole, arch: " ", want: "ask fake for its architecture: it reports none"},
-		"another system":       {content: with(func(i *archive.Image) { i.OS = "windows" }), want: "is an image for windows/amd64"},
+		"another system":       {content: with(func(i *Saved) { i.OS = "windows" }), want: "is an image for windows/amd64"},
 		"another recipe":       {content: of(built("v1.37.0", "abc", "amd64")), want: `is of recipe "abc", and this holdfast uses recipe "` + recipeKey("v1.37.0") + `" alone: save it with the version of holdfast that loads it, or make it here with 'holdfast image get --kubernetes v1.37.0'`},
 		"a name that its labels contradict": {
-			content: with(func(i *archive.Image) { i.Name = builtRepository + ":v1.36.3-" + recipeKey("v1.37.0") }),
+			content: with(func(i *Saved) { i.Name = builtRepository + ":v1.36.3-" + recipeKey("v1.37.0") }),
 			want:    "which its name contradicts",
 		},
-		"no labels":              {content: with(func(i *archive.Image) { i.Labels = nil }), want: `the labels of Kubernetes "" and recipe ""`},
-		"of another program":     {content: with(func(i *archive.Image) { i.Name = "example.com/shop/web:1" }), want: "example.com/shop/web:1 is neither the image of a node nor the load balancer"},
-		"one that only looks so": {content: with(func(i *archive.Image) { i.Name = "example.com/kindest/node:v1.37.0" }), want: "is neither the image of a node"},
-		"no version":             {content: with(func(i *archive.Image) { i.Name = "kindest/node:latest" }), want: `kubernetes version "latest"`},
+		"no labels":              {content: with(func(i *Saved) { i.Labels = nil }), want: `the labels of Kubernetes "" and recipe ""`},
+		"of another program":     {content: with(func(i *Saved) { i.Name = "example.com/shop/web:1" }), want: "example.com/shop/web:1 is neither the image of a node nor the load balancer"},
+		"one that only looks so": {content: with(func(i *Saved) { i.Name = "example.com/kindest/node:v1.37.0" }), want: "is neither the image of a node"},
+		"no version":             {content: with(func(i *Saved) { i.Name = "kindest/node:latest" }), want: `kubernetes version "latest"`},
 		"another balancer":       {content: of(replacement("abc")), want: `is of recipe "abc"`},
 		"no replacement needed":  {content: of(replacement(balancerKey())), held: envoySays, want: "fake holds kind's own load balancer, and the file has haproxy"},
 	} {
@@ -166,18 +162,18 @@ func TestLoadRefuses(t *testing.T) {
 
 // kind's own images do not have holdfast's labels.
 func TestLoadTakesStockImages(t *testing.T) {
-	for name, want := range map[string]registry.Ref{
-		"kindest/node:v1.37.0":           {Image: stockName("v1.37.0"), Kubernetes: "v1.37.0", Network: registry.NetworkKindnet},
-		"docker.io/kindest/node:v1.36.3": {Image: stockName("v1.36.3"), Kubernetes: "v1.36.3", Network: registry.NetworkKindnet},
+	for name, want := range map[string]Ref{
+		"kindest/node:v1.37.0":           {Image: stockName("v1.37.0"), Kubernetes: "v1.37.0", Network: NetworkKindnet},
+		"docker.io/kindest/node:v1.36.3": {Image: stockName("v1.36.3"), Kubernetes: "v1.36.3", Network: NetworkKindnet},
 		"envoyproxy/envoy:v1.36.2":       {Image: BalancerImage},
 		BalancerImage:                    {Image: BalancerImage},
 	} {
-		image := archive.Image{Name: name, OS: "linux", Architecture: "amd64"}
-		parts := archivetest.Parts(t, image)
+		image := Saved{Name: name, OS: "linux", Architecture: "amd64"}
+		parts := savedParts(t, image)
 		e := &fakeEngine{held: map[string]string{}, arch: "x86_64", scripts: map[string]string{"load": "cat >/dev/null"}}
 		e.after = func(string, string) { e.held[want.Image] = saysOf(parts, image) }
-		ref, err := load(t.Context(), e, saveTo(t, archivetest.Tar(t, parts)), Options{CacheDir: t.TempDir()})
-		want.Source, want.Digest = registry.Loaded, archivetest.ID(parts)
+		ref, err := load(t.Context(), e, saveTo(t, tarOf(t, parts)), Options{CacheDir: t.TempDir()})
+		want.Source, want.Digest = Loaded, idOf(parts)
 		if diff := cmp.Diff(want, ref); diff != "" || err != nil {
 			t.Errorf("%s: %v (-want +got):\n%s", name, err, diff)
 		}
@@ -187,12 +183,12 @@ func TestLoadTakesStockImages(t *testing.T) {
 func TestLoadSaysWhyTheEngineFails(t *testing.T) {
 	image := built("v1.37.0", recipeKey("v1.37.0"), "amd64")
 	e := &fakeEngine{held: map[string]string{}, arch: "amd64", scripts: map[string]string{"load": "cat >/dev/null; echo no space left on device >&2; exit 125"}}
-	_, err := load(t.Context(), e, saveTo(t, archivetest.Tar(t, archivetest.Parts(t, image))), Options{CacheDir: t.TempDir()})
+	_, err := load(t.Context(), e, saveTo(t, tarOf(t, savedParts(t, image))), Options{CacheDir: t.TempDir()})
 	if err == nil || !strings.Contains(err.Error(), "exit status 125:\n  no space left on device") {
 		t.Errorf("got %v", err)
 	}
 	e.scripts["load"] = "cat >/dev/null" // and says nothing, and has nothing
-	if _, err := load(t.Context(), e, saveTo(t, archivetest.Tar(t, archivetest.Parts(t, image))), Options{CacheDir: t.TempDir()}); err == nil ||
+	if _, err := load(t.Context(), e, saveTo(t, tarOf(t, savedParts(t, image))), Options{CacheDir: t.TempDir()}); err == nil ||
 		!strings.Contains(err.Error(), "find it in fake: ") {
 		t.Errorf("got %v", err)
 	}
@@ -246,17 +242,17 @@ func TestSaveIsInterrupted(t *testing.T) {
 
 // kind's default image is known by its digest, which no file keeps.
 func TestSaveOfAnImageWithoutATag(t *testing.T) {
-	image := archive.Image{Name: kindDefaultTag(), OS: "linux", Architecture: "amd64"}
-	parts := archivetest.Parts(t, image)
+	image := Saved{Name: kindDefaultTag(), OS: "linux", Architecture: "amd64"}
+	parts := savedParts(t, image)
 	e := &fakeEngine{
-		held:    map[string]string{registry.KindDefault(): saysOf(parts, image)},
-		scripts: map[string]string{"save": "cat " + saveTo(t, archivetest.Tar(t, parts))},
+		held:    map[string]string{kindDefault(): saysOf(parts, image)},
+		scripts: map[string]string{"save": "cat " + saveTo(t, tarOf(t, parts))},
 	}
 	saved, err := save(t.Context(), e, "", filepath.Join(t.TempDir(), "node.tar.zst"), Options{CacheDir: t.TempDir()})
 	if err != nil || saved.Name != kindDefaultTag() {
 		t.Errorf("%+v, %v", saved, err)
 	}
-	if asked := strings.Join(e.asked, "\n"); !strings.Contains(asked, "tag "+registry.KindDefault()+" "+kindDefaultTag()) {
+	if asked := strings.Join(e.asked, "\n"); !strings.Contains(asked, "tag "+kindDefault()+" "+kindDefaultTag()) {
 		t.Errorf("it got no tag: %s", asked)
 	}
 	e.held = map[string]string{kindDefaultTag(): saysOf(parts, image)} // as Load leaves it
@@ -267,11 +263,11 @@ func TestSaveOfAnImageWithoutATag(t *testing.T) {
 
 func TestSaveBalancer(t *testing.T) {
 	image := replacement(balancerKey())
-	parts := archivetest.Parts(t, image)
+	parts := savedParts(t, image)
 	for says, want := range map[string]string{
 		saysOf(parts, image): "", "": "fake does not hold the load balancer that this holdfast uses", haproxySays("old", "old"): "'holdfast image balancer'",
 	} {
-		e := &fakeEngine{held: map[string]string{}, scripts: map[string]string{"save": "cat " + saveTo(t, archivetest.Tar(t, parts))}}
+		e := &fakeEngine{held: map[string]string{}, scripts: map[string]string{"save": "cat " + saveTo(t, tarOf(t, parts))}}
 		if says != "" {
 			e.held[BalancerImage] = says
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/holdfast-ha/holdfast/clusters/kind"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -11,7 +12,6 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/clusters/doctor"
 	"github.com/holdfast-ha/holdfast/clusters/engine"
-	"github.com/holdfast-ha/holdfast/clusters/kind/inventory"
 	"github.com/holdfast-ha/holdfast/framework/base/self"
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
 	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
@@ -80,7 +80,7 @@ func abandoned(ctx context.Context) doctor.Check {
 		check.Found = "no engine, so none that can be seen"
 		return check
 	}
-	made, err := inventory.Makers(ctx, e)
+	made, err := kind.Makers(ctx, e)
 	if err != nil {
 		check.Status, check.Found = doctor.Warn, "cannot be told: "+err.Error()
 		return check

@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/holdfast-ha/holdfast/clusters/kind"
 	"io"
 
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-ha/holdfast/clusters/engine"
-	"github.com/holdfast-ha/holdfast/clusters/kind/inventory"
 	"github.com/holdfast-ha/holdfast/framework/base/prose"
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
 	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
@@ -72,12 +72,12 @@ func nothingRemoved(ctx context.Context, e *engine.Engine, out io.Writer, name [
 
 // remove removes the cluster named, or all of ours when none is.
 func remove(ctx context.Context, e *engine.Engine, out io.Writer, name []string) error {
-	removed, err := inventory.Removed{}, error(nil)
+	removed, err := kind.Removed{}, error(nil)
 	if len(name) == 0 {
-		removed, err = inventory.DeleteAll(ctx, e)
+		removed, err = kind.DeleteAll(ctx, e)
 		err = errors.Join(err, e.RemoveProbes(ctx))
 	} else {
-		removed, err = inventory.Delete(ctx, e, name[0])
+		removed, err = kind.Delete(ctx, e, name[0])
 	}
 	if err != nil {
 		return err

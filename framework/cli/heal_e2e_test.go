@@ -14,7 +14,6 @@ import (
 
 	"github.com/holdfast-ha/holdfast/clusters/engine"
 	"github.com/holdfast-ha/holdfast/clusters/kind"
-	"github.com/holdfast-ha/holdfast/clusters/kind/inventory"
 	"github.com/holdfast-ha/holdfast/framework/base/poll"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/history/stages"
@@ -114,7 +113,7 @@ func (h harness) isGone(ctx context.Context) {
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	all, err := inventory.List(ctx, e)
+	all, err := kind.List(ctx, e)
 	if err != nil {
 		h.t.Fatal(err)
 	}

@@ -2,12 +2,12 @@ package cli
 
 import (
 	"errors"
+	"github.com/holdfast-ha/holdfast/clusters/kind"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/holdfast-ha/holdfast/clusters/kind/inventory"
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
 	"github.com/holdfast-ha/holdfast/framework/fault/leasetest"
 	"github.com/holdfast-ha/holdfast/framework/run/maintenance"
@@ -18,7 +18,7 @@ import (
 func TestARunOnAClusterInTheMiddleOfAFault(t *testing.T) {
 	cache := t.TempDir()
 	t.Setenv("HOLDFAST_CACHE", cache)
-	dir, err := inventory.StateDir("demo")
+	dir, err := kind.StateDir("demo")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,6 @@ import (
 
 	"github.com/holdfast-ha/holdfast/clusters/engine"
 	"github.com/holdfast-ha/holdfast/clusters/kind"
-	"github.com/holdfast-ha/holdfast/clusters/kind/inventory"
 	"github.com/holdfast-ha/holdfast/framework/base/poll"
 	"github.com/holdfast-ha/holdfast/framework/fault/hold"
 	"github.com/holdfast-ha/holdfast/framework/run/maintenance"
@@ -118,16 +117,16 @@ func (w realWorld) nothingUnnamed(ctx context.Context, got struck) {
 	if got.killed {
 		said += w.run("doctor")
 	}
-	all, err := inventory.List(ctx, w.e)
+	all, err := kind.List(ctx, w.e)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	made, err := inventory.Makers(ctx, w.e)
+	made, err := kind.Makers(ctx, w.e)
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	for _, c := range all {
-		used := slices.ContainsFunc(made, func(m inventory.Made) bool { return m.Name == c.Name && (m.InUse() || m.Kept) })
+		used := slices.ContainsFunc(made, func(m kind.Made) bool { return m.Name == c.Name && (m.InUse() || m.Kept) })
 		if c.Name == w.cluster || used { // ignore clusters of other users of this machine
 			continue
 		}
@@ -176,7 +175,7 @@ func (w realWorld) empty(ctx context.Context) {
 
 func stateOf(t *testing.T, cluster string) string {
 	t.Helper()
-	dir, err := inventory.StateDir(cluster)
+	dir, err := kind.StateDir(cluster)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,6 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/clusters/engine"
 	"github.com/holdfast-ha/holdfast/clusters/kind"
-	"github.com/holdfast-ha/holdfast/clusters/kind/inventory"
 	"github.com/holdfast-ha/holdfast/clusters/kwok"
 	"github.com/holdfast-ha/holdfast/clusters/nodeimage"
 	"github.com/holdfast-ha/holdfast/framework/base/self"
@@ -63,7 +62,7 @@ func Kind(ctx context.Context, out io.Writer, say func(string)) (Provider, error
 	if err != nil {
 		return Provider{}, err
 	}
-	made, err := inventory.Makers(ctx, e)
+	made, err := kind.Makers(ctx, e)
 	if err != nil {
 		return Provider{}, err
 	}

@@ -26,7 +26,6 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters/doctor"
 	"github.com/holdfast-ha/holdfast/clusters/engine"
 	"github.com/holdfast-ha/holdfast/clusters/nodeimage"
-	"github.com/holdfast-ha/holdfast/clusters/nodeimage/registry"
 	"github.com/holdfast-ha/holdfast/framework/base/poll"
 )
 
@@ -129,7 +128,7 @@ func (c *Cluster) prepare(ctx context.Context) (*configuration, error) {
 			return nil, err
 		}
 	}
-	return c.configure(image.Network == registry.NetworkAgent, v1), nil
+	return c.configure(image.Network == nodeimage.NetworkAgent, v1), nil
 }
 
 func (c *Cluster) connect() (err error) {

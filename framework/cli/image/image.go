@@ -11,7 +11,6 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/clusters/engine"
 	"github.com/holdfast-ha/holdfast/clusters/nodeimage"
-	"github.com/holdfast-ha/holdfast/clusters/nodeimage/registry"
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
 	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
 )
@@ -38,7 +37,7 @@ another, so that a team builds it once.`,
 }
 
 // getter is nodeimage.Ensure or nodeimage.Build.
-type getter = func(ctx context.Context, e *engine.Engine, version string, o nodeimage.Options) (registry.Ref, error)
+type getter = func(ctx context.Context, e *engine.Engine, version string, o nodeimage.Options) (nodeimage.Ref, error)
 
 func refCommand(use, short string, get getter) *cobra.Command {
 	var kubernetes string

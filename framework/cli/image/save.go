@@ -10,7 +10,6 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/clusters/engine"
 	"github.com/holdfast-ha/holdfast/clusters/nodeimage"
-	"github.com/holdfast-ha/holdfast/clusters/nodeimage/registry"
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
 	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
 )
@@ -81,13 +80,13 @@ node at all is refused, and the engine gets nothing of it.`,
 }
 
 // tellLoaded says what is there now, and what it is good for.
-func tellLoaded(out io.Writer, engineName string, ref registry.Ref) error {
+func tellLoaded(out io.Writer, engineName string, ref nodeimage.Ref) error {
 	what := "run and up use it for several control planes"
 	if ref.Kubernetes != "" {
 		what = "run and up use it with --kubernetes " + ref.Kubernetes
 	}
 	how := "is in " + engineName + " now"
-	if ref.Source == registry.Present {
+	if ref.Source == nodeimage.Present {
 		how = "was in " + engineName + " already"
 	}
 	_, err := fmt.Fprintf(out, "%s %s: %s\n", ref.Image, how, what)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/holdfast-ha/holdfast/clusters/kind"
 	"io"
 	"io/fs"
 
@@ -12,7 +13,6 @@ import (
 
 	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/clusters/engine"
-	"github.com/holdfast-ha/holdfast/clusters/kind/inventory"
 	"github.com/holdfast-ha/holdfast/framework/base/self"
 	"github.com/holdfast-ha/holdfast/framework/fault/hold"
 	"github.com/holdfast-ha/holdfast/framework/run/restore"
@@ -104,7 +104,7 @@ func (h Healer) one(ctx context.Context, c clusters.Cluster, say func(string)) e
 
 // Clusters lists the clusters that have anything in the engine.
 func Clusters(ctx context.Context, e *engine.Engine) (names []string, err error) {
-	all, err := inventory.List(ctx, e)
+	all, err := kind.List(ctx, e)
 	for _, summary := range all {
 		names = append(names, summary.Name)
 	}

@@ -11,7 +11,6 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/clusters/engine"
 	"github.com/holdfast-ha/holdfast/clusters/kind"
-	"github.com/holdfast-ha/holdfast/clusters/kind/inventory"
 	"github.com/holdfast-ha/holdfast/framework/base/self"
 	"github.com/holdfast-ha/holdfast/framework/fault/hold"
 	"github.com/holdfast-ha/holdfast/framework/run/restore"
@@ -68,7 +67,7 @@ func CheckFree(ctx context.Context, c clusters.Cluster) error {
 }
 
 // Leftovers lists what killed runs left: clusters that no process will remove, and clusters with a fault in force.
-func Leftovers(made []inventory.Made) (lines []string) {
+func Leftovers(made []kind.Made) (lines []string) {
 	for _, m := range made {
 		if m.Abandoned() {
 			lines = append(lines, m.String())
@@ -84,7 +83,7 @@ func Leftovers(made []inventory.Made) (lines []string) {
 
 // CheckHolder returns an error that names the run on this machine that holds a cluster, or that held it and was killed; nil: none.
 func CheckHolder(name string) error {
-	dir, err := inventory.StateDir(name)
+	dir, err := kind.StateDir(name)
 	if err != nil {
 		return nil //nolint:nilerr // no name, or a cluster that is not ours and has no such file
 	}
@@ -92,7 +91,7 @@ func CheckHolder(name string) error {
 }
 
 // inUse is an error that names the run that uses a cluster that is about to be removed; nil: none is known.
-func inUse(ctx context.Context, name string, made []inventory.Made, open func(context.Context, string) (clusters.Cluster, error)) error {
+func inUse(ctx context.Context, name string, made []kind.Made, open func(context.Context, string) (clusters.Cluster, error)) error {
 	for _, m := range made {
 		if m.Name == name && m.InUse() {
 			return fmt.Errorf("cluster %s belongs to '%s', which is still running (%s)", name, m.Command, m.Process)
@@ -119,7 +118,7 @@ func inUse(ctx context.Context, name string, made []inventory.Made, open func(co
 // CheckRemoval refuses to remove clusters that are in use; without names: all clusters. With force, or without names, it only says which
 // runs lose their clusters.
 func CheckRemoval(ctx context.Context, e *engine.Engine, say func(string, ...any), names []string, force bool) error {
-	made, err := inventory.Makers(ctx, e)
+	made, err := kind.Makers(ctx, e)
 	if err != nil {
 		return err
 	}

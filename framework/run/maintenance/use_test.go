@@ -3,6 +3,7 @@ package maintenance
 import (
 	"context"
 	"errors"
+	"github.com/holdfast-ha/holdfast/clusters/kind"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -10,7 +11,6 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/holdfast-ha/holdfast/clusters"
-	"github.com/holdfast-ha/holdfast/clusters/kind/inventory"
 	procs "github.com/holdfast-ha/holdfast/framework/base/process"
 	"github.com/holdfast-ha/holdfast/framework/fault/hold"
 	"github.com/holdfast-ha/holdfast/framework/fault/leasetest"
@@ -31,12 +31,12 @@ func TestInUse(t *testing.T) {
 	server, api := leasetest.New()
 	defer api.Close()
 	opened := func(context.Context, string) (clusters.Cluster, error) { return at{url: api.URL}, nil }
-	made := inventory.Made{Name: "demo", Maker: inventory.Maker{Process: procs.Self(), Command: "holdfast run"}}
-	if err := inUse(t.Context(), "demo", []inventory.Made{made}, opened); err == nil || !strings.Contains(err.Error(), "cluster demo belongs to 'holdfast run', which is still running (process ") {
+	made := kind.Made{Name: "demo", Maker: kind.Maker{Process: procs.Self(), Command: "holdfast run"}}
+	if err := inUse(t.Context(), "demo", []kind.Made{made}, opened); err == nil || !strings.Contains(err.Error(), "cluster demo belongs to 'holdfast run', which is still running (process ") {
 		t.Errorf("its maker lives: %v", err)
 	}
 	made.Began += "1" // as if another process had its PID now
-	if err := inUse(t.Context(), "demo", []inventory.Made{made}, opened); err != nil {
+	if err := inUse(t.Context(), "demo", []kind.Made{made}, opened); err != nil {
 		t.Errorf("its maker has ended: %v", err)
 	}
 	server.Hold(t, api.URL)
@@ -55,15 +55,15 @@ func TestLeft(t *testing.T) {
 	t.Setenv("HOLDFAST_CACHE", t.TempDir())
 	dead := procs.Self()
 	dead.Began += "1"
-	dir, err := inventory.StateDir("demo")
+	dir, err := kind.StateDir("demo")
 	if err != nil {
 		t.Fatal(err)
 	}
 	leasetest.Abandon(t, filepath.Join(dir, CopyFile))
-	lines := Leftovers([]inventory.Made{
-		{Name: "m1", Maker: inventory.Maker{Process: dead, Command: "holdfast run"}},
-		{Name: "demo", Maker: inventory.Maker{Process: dead}, Kept: true},
-		{Name: "mine", Maker: inventory.Maker{Process: procs.Self()}},
+	lines := Leftovers([]kind.Made{
+		{Name: "m1", Maker: kind.Maker{Process: dead, Command: "holdfast run"}},
+		{Name: "demo", Maker: kind.Maker{Process: dead}, Kept: true},
+		{Name: "mine", Maker: kind.Maker{Process: procs.Self()}},
 	})
 	if len(lines) != 2 || !strings.HasSuffix(lines[0], ": holdfast down m1") ||
 		!strings.Contains(lines[1], "was killed in the middle of a fault, which was not undone on cluster demo: chaos/x: kill one worker: run 'holdfast heal demo' first") {
