@@ -50,8 +50,8 @@ test-cluster: build ## Run the tests that need a real API server, on a cluster t
 	go test -count 1 -tags e2e ./framework/audit
 
 .PHONY: plain-cluster
-plain-cluster: ## Make a cluster that holdfast did not make, for trying record and plan; DIR=/tmp/plain (remove it with: go run ./framework/internal/plaincluster down DIR)
-	go run ./framework/internal/plaincluster up $(or $(DIR),/tmp/plain)
+plain-cluster: build ## Make a cluster that holdfast did not make, for trying record and plan; NAME=plain (remove it with: bin/holdfast down NAME)
+	go run ./framework/internal/plaincluster $(or $(NAME),plain)
 
 .PHONY: test-patrol
 test-patrol: prometheus ## Have a real Prometheus and Alertmanager report each state that the audit's alerts are about (some minutes)

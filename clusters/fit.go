@@ -25,6 +25,7 @@ func (s Spec) Unlike(need Spec) (has, needs string) {
 		func(s Spec) string { return either(s.LeaderElection, "leader election of a lone control plane") },
 		func(s Spec) string { return "load on " + counted(s.LoadOnWorkers, "worker") },
 		func(s Spec) string { return either(s.Egress, "default route on the nodes") },
+		func(s Spec) string { return either(s.Plain, "plain cluster") },
 		func(s Spec) string { return counted(s.SimulatedNodes, "simulated node") },
 		Spec.labels,
 	} {

@@ -60,9 +60,19 @@ type Spec struct {
 	LoadOnWorkers int `json:"loadOnWorkers,omitempty"`
 	// Egress keeps the nodes' default route. Off by default: nothing in the cluster can reach anything outside this machine.
 	Egress bool `json:"egress,omitempty"`
+	// Plain makes a cluster as others make it, on which recordings and disturbances of foreign clusters are tried: without a load node, labels of
+	// holdfast's on nodes and pods of holdfast's, and with an audit log of the API server below the cluster's state folder.
+	Plain bool `json:"plain,omitempty"`
 	// SimulatedNodes is how many nodes without a machine the cluster has beside its real ones, dealt to SimulatedZones in turn. The
 	// control plane cannot tell them from others: see Simulated.
 	SimulatedNodes int `json:"simulatedNodes,omitempty"`
+}
+
+// PlainSpec is a plain cluster with the defaults of kubeadm and of kind, and with three workers in three zones.
+func PlainSpec(kubernetes string) Spec {
+	return Spec{
+		Kubernetes: kubernetes, Plain: true, Zones: []string{"a", "b", "c"}, Profile: Stock, ProxyMode: IPTables, LeaderElection: true, Egress: true,
+	}
 }
 
 // ProfileName names a set of timings.

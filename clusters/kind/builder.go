@@ -63,6 +63,11 @@ func (b builder) make(ctx context.Context) error {
 	if err := os.MkdirAll(filepath.Dir(kubeconfig), 0o755); err != nil {
 		return err
 	}
+	if b.record.Spec.Plain {
+		if err := writeAuditPolicy(b.name); err != nil {
+			return err
+		}
+	}
 	done := make(chan error, 1)
 	go func() { done <- b.create(ctx, kubeconfig) }()
 	select {
@@ -92,7 +97,9 @@ func (b builder) beside(ctx context.Context, client kubernetes.Interface) error 
 		return err
 	}
 	both, ctx := errgroup.WithContext(ctx)
-	both.Go(func() error { return firstWitness(ctx, client) })
+	if !b.record.Spec.Plain {
+		both.Go(func() error { return firstWitness(ctx, client) })
+	}
 	both.Go(func() error { return clusters.Answering(ctx, config) })
 	return both.Wait()
 }

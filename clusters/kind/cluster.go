@@ -79,7 +79,7 @@ func (c *Cluster) Keep() error { return markKept(c.name) }
 
 // Prove returns when the cluster is usable. If the time limit passes first, the error lists what was missing last.
 func (c *Cluster) Prove(ctx context.Context) error {
-	p := &proof{e: c.e, client: c.client, planned: members(c.name, c.record.Spec), sealed: !c.record.Spec.Egress}
+	p := &proof{e: c.e, client: c.client, planned: members(c.name, c.record.Spec), sealed: !c.record.Spec.Egress, plain: c.record.Spec.Plain}
 	if err := settle(ctx, "every node to be usable", c.within, p.look); err != nil {
 		return fmt.Errorf("prove cluster %s: %w", c.name, err)
 	}

@@ -29,6 +29,7 @@ type ground struct {
 	ownNetwork bool // the image includes a pod network, so kind must not install one
 	cgroupV1   bool
 	balancer   string // the load balancer in front of several control planes; empty with one
+	audit      string // the folder with the audit policy and log of a plain cluster; empty for others
 }
 
 // configure builds the kind configuration of a cluster. It depends only on its arguments.
@@ -45,6 +46,9 @@ func configure(name string, spec clusters.Spec, on ground) *v1alpha4.Cluster {
 			DNSSearch:         &[]string{}, // otherwise every pod gets the host's search domains, and its lookups leave the cluster
 		},
 		KubeadmConfigPatches: []string{controlPlanePatch(spec), kubeletPatch(spec, on), patience("InitConfiguration"), patience("JoinConfiguration")},
+	}
+	if on.audit != "" {
+		config.KubeadmConfigPatches = append(config.KubeadmConfigPatches, auditPatch)
 	}
 	if !on.ownNetwork { // an image that holdfast built has them already
 		config.ContainerdConfigPatches = []string{nodeimage.ContainerdSettings}
@@ -73,11 +77,17 @@ func configureNode(m member, on ground) v1alpha4.Node {
 	node := v1alpha4.Node{
 		Role:   v1alpha4.WorkerRole,
 		Image:  on.image,
-		Labels: map[string]string{clusters.LabelRole: string(m.role)},
+		Labels: map[string]string{},
+	}
+	if !m.unlabelled {
+		node.Labels[clusters.LabelRole] = string(m.role)
 	}
 	switch m.role {
 	case clusters.ControlPlane:
 		node.Role = v1alpha4.ControlPlaneRole
+		if on.audit != "" {
+			node.ExtraMounts = []v1alpha4.Mount{{HostPath: on.audit, ContainerPath: auditOnNode}}
+		}
 	case clusters.LoadNode:
 		node.KubeadmConfigPatches = []string{loadNodePatch}
 	case clusters.Worker:

@@ -51,6 +51,8 @@ func TestConfigure(t *testing.T) {
 		}, own},
 		{"one-that-elects.yaml", clusters.Spec{Zones: []string{"a"}, LeaderElection: true}, stock},
 		{"simulated-nodes.yaml", clusters.Spec{Zones: []string{"a"}, SimulatedNodes: 100}, own},
+		{"plain.yaml", clusters.Spec{Zones: []string{"a", "b"}, Profile: clusters.Stock, ProxyMode: clusters.IPTables, LeaderElection: true, Plain: true},
+			ground{image: "localhost/node:v1.37.0", minor: 37, ownNetwork: true, audit: "/cache/clusters/demo/audit"}},
 		{"three-control-planes.yaml", clusters.Spec{Zones: []string{"a"}, ControlPlanes: 3}, stock},
 	} {
 		t.Run(tt.file, func(t *testing.T) {

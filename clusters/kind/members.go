@@ -14,10 +14,12 @@ type member struct {
 	name string
 	role clusters.Role
 	zone string
+	// unlabelled is true of a node of a plain cluster, which has no label of holdfast's.
+	unlabelled bool
 }
 
 // members are the nodes of a cluster in the order of its kind configuration, from which kind derives their names: the control
-// planes, the workers zone by zone, and finally the load node. Because the load node is last, it does not shift the names of
+// planes, the workers zone by zone, and finally the load node, unless the cluster is plain. Because the load node is last, it does not shift the names of
 // the workers under test.
 func members(name string, spec clusters.Spec) []member {
 	next := map[string]int{}
@@ -30,12 +32,15 @@ func members(name string, spec clusters.Spec) []member {
 	}
 	var all []member
 	for range spec.ControlPlanes {
-		all = append(all, member{name: named("control-plane"), role: clusters.ControlPlane})
+		all = append(all, member{name: named("control-plane"), role: clusters.ControlPlane, unlabelled: spec.Plain})
 	}
 	for _, zone := range spec.Zones {
 		for range spec.WorkersPerZone {
-			all = append(all, member{name: named("worker"), role: clusters.Worker, zone: zone})
+			all = append(all, member{name: named("worker"), role: clusters.Worker, zone: zone, unlabelled: spec.Plain})
 		}
+	}
+	if spec.Plain {
+		return all
 	}
 	return append(all, member{name: named("worker"), role: clusters.LoadNode})
 }

@@ -90,6 +90,9 @@ func (p *Provider) create(ctx context.Context, name string, spec clusters.Spec) 
 	if err != nil {
 		return nil, err
 	}
+	if spec.Plain {
+		on.audit = auditFolder(maker.State)
+	}
 	b := builder{
 		e: p.engine, log: p.options.logger().With("cluster", name), name: name,
 		record: clusterRecord{Spec: spec, Image: on.image, Balancer: on.balancer, Made: time.Now().UTC(), Maker: maker},

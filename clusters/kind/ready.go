@@ -31,7 +31,11 @@ func lacking(planned []member, nodes []corev1.Node) []string {
 
 func nodeLacks(m member, node corev1.Node) []string {
 	var missing []string
-	for key, want := range map[string]string{clusters.LabelRole: string(m.role), clusters.LabelZone: m.zone} {
+	labels := map[string]string{clusters.LabelRole: string(m.role), clusters.LabelZone: m.zone}
+	if m.unlabelled {
+		delete(labels, clusters.LabelRole)
+	}
+	for key, want := range labels {
 		if got := node.Labels[key]; got != want {
 			missing = append(missing, fmt.Sprintf("label %s is %q, not %q", key, got, want))
 		}

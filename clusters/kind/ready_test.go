@@ -14,9 +14,9 @@ import (
 )
 
 var planned = []member{
-	{"cp", clusters.ControlPlane, ""},
-	{"w1", clusters.Worker, "a"},
-	{"load", clusters.LoadNode, ""},
+	{name: "cp", role: clusters.ControlPlane},
+	{name: "w1", role: clusters.Worker, zone: "a"},
+	{name: "load", role: clusters.LoadNode},
 }
 
 // nodeFor is a healthy node, modified by change.

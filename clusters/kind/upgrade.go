@@ -22,8 +22,8 @@ const (
 	// addonsWithin bounds the upgrade of CoreDNS and kube-proxy. kube-proxy is updated node by node. Measured: 10 s per node
 	// with three clusters on 2 CPUs.
 	addonsWithin = 6 * time.Minute
-	// releaseFolder is the folder of fetched files on a node, with one subfolder per version.
-	releaseFolder = "/var/lib/holdfast/release"
+	// ReleaseFolder is the folder of fetched files on a node, with one subfolder per version.
+	ReleaseFolder = "/var/lib/holdfast/release"
 	// programFolder contains kubeadm, kubelet and kubectl, in kindest/node and in our own images.
 	programFolder = "/usr/bin"
 	// kubeadmLog is below /var/log so that CollectLogs collects it.
@@ -75,7 +75,7 @@ func (c *Cluster) bring(ctx context.Context, release nodeimage.Release) (cluster
 	for _, n := range c.nodes {
 		group.Go(func() error {
 			for _, file := range []string{release.Kubeadm, release.Kubelet, release.Kubectl} {
-				if err := n.put(ctx, file, path.Join(releaseFolder, release.Kubernetes, path.Base(file))); err != nil {
+				if err := n.put(ctx, file, path.Join(ReleaseFolder, release.Kubernetes, path.Base(file))); err != nil {
 					return err
 				}
 			}
@@ -112,7 +112,7 @@ func (c *Cluster) UpgradeNode(ctx context.Context, node clusters.Node, to cluste
 	}
 	// Some of kubeadm's preflight checks fail in a container. kind skips all of them for the same reason.
 	script := fmt.Sprintf(`set -o pipefail; %s/%s/kubeadm upgrade %s --ignore-preflight-errors=all 2>&1 | tee -a %s`,
-		releaseFolder, to.Kubernetes, args, kubeadmLog)
+		ReleaseFolder, to.Kubernetes, args, kubeadmLog)
 	bounded, cancel := context.WithTimeout(ctx, kubeadmWithin)
 	defer cancel()
 	if out, err := n.Exec(bounded, "bash", "-c", script); err != nil {
@@ -140,7 +140,7 @@ func (c *Cluster) SwapKubelet(ctx context.Context, node clusters.Node, to cluste
 	}
 	const script = `set -e; systemctl stop kubelet; for p in kubeadm kubelet kubectl; do cp "$1/$p" "$2/$p.new"; mv "$2/$p.new" "$2/$p"; done
 systemctl daemon-reload; systemctl start kubelet`
-	if _, err := n.Exec(ctx, "bash", "-c", script, "swap", path.Join(releaseFolder, to.Kubernetes), programFolder); err != nil {
+	if _, err := n.Exec(ctx, "bash", "-c", script, "swap", path.Join(ReleaseFolder, to.Kubernetes), programFolder); err != nil {
 		return fmt.Errorf("swap the kubelet of %s: %w", n.name, err)
 	}
 	err = settle(ctx, "the node to be back", startWithin, func(ctx context.Context) []string {

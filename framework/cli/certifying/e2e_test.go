@@ -4,11 +4,12 @@ package certifying
 
 import (
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/holdfast-ha/holdfast/clusters/existing/plain"
+	"github.com/holdfast-ha/holdfast/clusters/kind"
 	"github.com/holdfast-ha/holdfast/framework/run/plaintest"
 	"github.com/holdfast-ha/holdfast/framework/safety/catalogue"
 	"github.com/holdfast-ha/holdfast/reports/certificate"
@@ -23,7 +24,7 @@ const (
 // upgraded certifies the upgrade of a stage as eve, who could not upgrade it herself.
 func upgraded(s *plaintest.Stage, careless string, args ...string) (doc *certificate.Certificate, out string, code int) {
 	s.T.Helper()
-	brought, err := s.Bring(s.T.Context(), upgradedTo)
+	brought, err := s.Fetch(s.T.Context(), upgradedTo)
 	if err != nil {
 		s.T.Fatal(err)
 	}
@@ -32,7 +33,7 @@ func upgraded(s *plaintest.Stage, careless string, args ...string) (doc *certifi
 		s.T.Fatal(err)
 	}
 	cmd := s.Command(append(s.As("certify", "--upgrade", "sh "+script), args...)...)
-	cmd.Env = append(os.Environ(), "HOME="+cmd.Dir, "ON="+s.On(), "K="+s.Kubectl+" --kubeconfig "+s.Kubeconfig(), "NEW="+brought, "TO="+upgradedTo, "CARELESS="+careless)
+	cmd.Env = append(os.Environ(), "HOME="+cmd.Dir, "ON="+s.Engine.Name()+" exec", "K="+s.Kubectl, "NEW="+path.Join(kind.ReleaseFolder, brought.Kubernetes), "TO="+upgradedTo, "CARELESS="+careless)
 	out, code = s.Finish(cmd)
 	doc, err = certificate.Read(filepath.Join(cmd.Dir, "artifacts", "last-attempt"))
 	if err != nil {
@@ -47,7 +48,7 @@ func upgraded(s *plaintest.Stage, careless string, args ...string) (doc *certifi
 // An upgrade with drains is certified, when what else the rules allow has held before and after it.
 func TestE2EUpgrade(t *testing.T) {
 	s := plaintest.New(t, "upgraded", upgradedFrom)
-	url := s.Deploy(plain.Careful(s.Image))
+	url := s.Deploy(plaintest.Careful)
 	faults := []string{catalogue.Rollout.Name, catalogue.Drain.Name, catalogue.DeletePod.Name, catalogue.Scale.Name}
 	s.Grant(faults...)
 	s.Consent()
@@ -63,7 +64,7 @@ func TestE2EUpgrade(t *testing.T) {
 // An upgrade without drains is not certified, and the certificate tells what lost requests. Eve may only read.
 func TestE2ECarelessUpgrade(t *testing.T) {
 	s := plaintest.New(t, "careless", upgradedFrom)
-	url := s.Deploy(plain.Careful(s.Image))
+	url := s.Deploy(plaintest.Careful)
 	s.MayRead()
 	doc, _, code := upgraded(s, "1", "-n", "shop", "--url", url)
 	if reasons := strings.Join(doc.Reasons, "\n"); code != 1 || doc.Result != certificate.NotCertified || !strings.Contains(reasons, `failed during "the restart of containers of shop/web"`) {

@@ -6,7 +6,9 @@ package plaintest
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
 	"net/http"
@@ -18,12 +20,14 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
+	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/clusters/engine"
-	"github.com/holdfast-ha/holdfast/clusters/existing/plain"
+	"github.com/holdfast-ha/holdfast/clusters/kind"
 	"github.com/holdfast-ha/holdfast/framework/base/poll"
 	"github.com/holdfast-ha/holdfast/framework/base/self"
 	"github.com/holdfast-ha/holdfast/framework/safety"
@@ -32,10 +36,11 @@ import (
 
 // Stage is a cluster that holdfast did not make, and a user eve, who may do nothing yet.
 type Stage struct {
-	*plain.Cluster
+	*kind.Cluster
 	T                        *testing.T
+	Engine                   *engine.Engine
 	Admin                    kubernetes.Interface
-	Holdfast, Kubectl, Image string
+	Holdfast, Kubectl, Image string // Kubectl is the administrator's command line
 	Eve                      string // her kubeconfig, whose only context is eve
 	planned                  []write
 }
@@ -49,19 +54,17 @@ func New(t *testing.T, name, kubernetesVersion string) *Stage {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if kubernetesVersion == "" {
-		kubernetesVersion = os.Getenv("HOLDFAST_KUBERNETES")
-	}
-	c, err := plain.Create(ctx, e, plain.Options{Name: name, Dir: t.TempDir(), Zones: []string{"a", "b", "c"}, Audit: true, Kubernetes: kubernetesVersion})
+	spec := clusters.PlainSpec(cmp.Or(kubernetesVersion, os.Getenv("HOLDFAST_KUBERNETES")))
+	made, err := kind.New(e, kind.Options{Command: "go test"}).Create(ctx, name, spec)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := c.Delete(context.WithoutCancel(ctx)); err != nil {
+		if err := made.Delete(context.WithoutCancel(ctx)); err != nil {
 			t.Error(err)
 		}
 	})
-	s := &Stage{Cluster: c, T: t, Admin: kubernetes.NewForConfigOrDie(c.Config())}
+	s := &Stage{Cluster: made.(*kind.Cluster), T: t, Engine: e, Admin: kubernetes.NewForConfigOrDie(made.Config())}
 	cache, err := engine.CacheDir()
 	if err != nil {
 		t.Fatal(err)
@@ -73,31 +76,81 @@ func New(t *testing.T, name, kubernetesVersion string) *Stage {
 	if s.Image, archive, err = image.Build(s.Holdfast, filepath.Join(cache, "images")); err != nil {
 		t.Fatal(err)
 	}
-	s.Kubectl, err = c.Kubectl(ctx)
-	if err := errors.Join(err, c.LoadImage(archive)); err != nil {
+	admin, err := s.Kubeconfig()
+	kubectl := filepath.Join(t.TempDir(), "kubectl")
+	_, copied := e.Output(ctx, "cp", s.ControlPlane()+":/usr/bin/kubectl", kubectl)
+	if err := errors.Join(err, copied, s.LoadImage(ctx, clusters.Image{Ref: s.Image, Path: archive})); err != nil {
 		t.Fatal(err)
 	}
-	if s.Eve, err = c.User(ctx, "eve"); err != nil {
-		t.Fatal(err)
-	}
+	s.Kubectl = kubectl + " --kubeconfig " + admin
+	s.addEve(admin)
 	return s
+}
+
+// ControlPlane is the name of the control plane's container, and of its node.
+func (s *Stage) ControlPlane() string { return s.Nodes()[0].Name() }
+
+// addEve makes a user who may do nothing but what any user may, with a certificate of the cluster's authority.
+//
+// Source: https://kubernetes.io/docs/reference/setup-tools/kubeadm/kubeadm-kubeconfig/
+func (s *Stage) addEve(admin string) {
+	s.T.Helper()
+	text, err := s.Nodes()[0].Exec(s.T.Context(), "kubeadm", "kubeconfig", "user", "--client-name", "eve", "--config", "/kind/kubeadm.conf")
+	if err != nil {
+		s.T.Fatal(err)
+	}
+	made, err := clientcmd.Load(text)
+	if err != nil {
+		s.T.Fatal(err)
+	}
+	config, err := clientcmd.LoadFromFile(admin)
+	if err != nil {
+		s.T.Fatal(err)
+	}
+	cluster := config.Contexts[config.CurrentContext].Cluster
+	user := made.Contexts[made.CurrentContext].AuthInfo
+	config.AuthInfos = map[string]*clientcmdapi.AuthInfo{"eve": made.AuthInfos[user]}
+	config.Contexts, config.CurrentContext = map[string]*clientcmdapi.Context{"eve": {Cluster: cluster, AuthInfo: "eve"}}, "eve"
+	s.Eve = filepath.Join(s.T.TempDir(), "eve.kubeconfig")
+	if err := clientcmd.WriteToFile(*config, s.Eve); err != nil {
+		s.T.Fatal(err)
+	}
+}
+
+// Applications of another owner, in namespace shop: a Deployment web with holdfast's image, and a Service web with a port on each node. Careful has
+// what the audit asks for. Careless has one replica, which a rollout ends before it starts the next one, and no budget.
+var (
+	//go:embed shop-careful.yaml
+	Careful string
+	//go:embed shop-careless.yaml
+	Careless string
+)
+
+// nodePort is the port of Service web on each node.
+const nodePort = "30080"
+
+// kubectl runs kubectl as the administrator, with manifests as its input.
+func (s *Stage) kubectl(manifests string, args ...string) {
+	s.T.Helper()
+	args = append(strings.Fields(s.Kubectl), args...)
+	cmd := exec.CommandContext(s.T.Context(), args[0], args[1:]...)
+	cmd.Stdin = strings.NewReader(strings.NewReplacer("IMAGE", s.Image, "NODEPORT", nodePort).Replace(manifests))
+	if out, err := cmd.CombinedOutput(); err != nil {
+		s.T.Fatalf("%v\n%s", err, out)
+	}
 }
 
 // Deploy creates an application in namespace shop as people do who type commands: what the field manager "kubectl-create" owns, may be scaled.
 // It returns when Deployment web is as its controller wants it and its Service answers, with a URL of its Service on a node that nothing takes away.
 func (s *Stage) Deploy(manifests string) (url string) {
 	s.T.Helper()
-	create := exec.CommandContext(s.T.Context(), s.Kubectl, "--kubeconfig", s.Kubeconfig(), "create", "-f", "-")
-	create.Stdin = strings.NewReader(manifests)
-	if out, err := create.CombinedOutput(); err != nil {
-		s.T.Fatalf("%v\n%s", err, out)
-	}
+	s.kubectl(manifests, "create", "-f", "-")
 	s.Settled("before anything")
 	node, err := s.Admin.CoreV1().Nodes().Get(s.T.Context(), s.ControlPlane(), metav1.GetOptions{})
 	if err != nil {
 		s.T.Fatal(err)
 	}
-	url = fmt.Sprintf("http://%s:%d/", node.Status.Addresses[0].Address, plain.NodePort)
+	url = fmt.Sprintf("http://%s:%s/", node.Status.Addresses[0].Address, nodePort)
 	client := http.Client{Timeout: 5 * time.Second} // a lost packet does not take the whole limit
 	err = poll.Until(s.T.Context(), "the Service to answer on the control plane", time.Minute, func(context.Context) (bool, string, error) {
 		answer, err := client.Get(url)
@@ -138,19 +191,37 @@ func (s *Stage) Settled(when string) {
 // a recording cannot be resumed.
 func (s *Stage) MayRead() {
 	s.T.Helper()
-	read := []string{"get", "list", "watch"}
-	err := s.Allow(s.T.Context(), "eve", "shop",
-		rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"pods", "events", "services"}, Verbs: read},
-		rbacv1.PolicyRule{APIGroups: []string{"apps"}, Resources: []string{"deployments", "statefulsets"}, Verbs: read},
-		rbacv1.PolicyRule{APIGroups: []string{"discovery.k8s.io"}, Resources: []string{"endpointslices"}, Verbs: read},
-		rbacv1.PolicyRule{APIGroups: []string{"policy"}, Resources: []string{"poddisruptionbudgets"}, Verbs: read})
-	everywhere := s.Allow(s.T.Context(), "eve", "",
-		rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"nodes"}, Verbs: read},
-		rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"namespaces"}, ResourceNames: []string{metav1.NamespaceSystem}, Verbs: []string{"get"}})
-	if err := errors.Join(err, everywhere); err != nil {
-		s.T.Fatal(err)
-	}
+	s.kubectl(mayRead, "apply", "-f", "-")
 }
+
+const mayRead = `apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {name: read, namespace: shop}
+rules:
+- {apiGroups: [""], resources: [pods, events, services], verbs: [get, list, watch]}
+- {apiGroups: [apps], resources: [deployments, statefulsets], verbs: [get, list, watch]}
+- {apiGroups: [discovery.k8s.io], resources: [endpointslices], verbs: [get, list, watch]}
+- {apiGroups: [policy], resources: [poddisruptionbudgets], verbs: [get, list, watch]}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: read, namespace: shop}
+subjects: [{kind: User, name: eve, apiGroup: rbac.authorization.k8s.io}]
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: read}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: read}
+rules:
+- {apiGroups: [""], resources: [nodes], verbs: [get, list, watch]}
+- {apiGroups: [""], resources: [namespaces], resourceNames: [kube-system], verbs: [get]}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: read}
+subjects: [{kind: User, name: eve, apiGroup: rbac.authorization.k8s.io}]
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: read}
+`
 
 // Grant gives eve what `holdfast rbac` prints for some faults in namespace shop.
 func (s *Stage) Grant(faults ...string) {
@@ -159,9 +230,7 @@ func (s *Stage) Grant(faults ...string) {
 	if code != 0 {
 		s.T.Fatalf("rbac: exit code %d", code)
 	}
-	if err := s.Apply(s.T.Context(), roles); err != nil {
-		s.T.Fatal(err)
-	}
+	s.kubectl(roles, "apply", "--server-side", "-f", "-")
 }
 
 // Consent labels namespace shop as its owner does who lets it be disturbed.

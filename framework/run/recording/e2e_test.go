@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/holdfast-ha/holdfast/clusters/existing/plain"
 	"github.com/holdfast-ha/holdfast/framework/base/poll"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/run/plaintest"
@@ -26,10 +25,10 @@ type stage struct {
 	url string
 }
 
-func newStage(t *testing.T, name string, manifests func(image string) string) *stage {
+func newStage(t *testing.T, name string, manifests string) *stage {
 	t.Helper()
 	s := &stage{Stage: plaintest.New(t, name, "")}
-	s.url = s.Deploy(manifests(s.Image))
+	s.url = s.Deploy(manifests)
 	s.MayRead()
 	return s
 }
@@ -38,7 +37,7 @@ func newStage(t *testing.T, name string, manifests func(image string) string) *s
 func (s *stage) record(t *testing.T, args []string, script string) (code int, out string) {
 	t.Helper()
 	cmd := s.Command(append(s.As(append([]string{"record", "-n", "shop"}, args...)...), "--", "sh", "-ec", script)...)
-	cmd.Env = append(cmd.Env, "K="+s.Kubectl+" --kubeconfig "+s.Kubeconfig())
+	cmd.Env = append(cmd.Env, "K="+s.Kubectl)
 	out, code = s.Finish(cmd)
 	s.judgedAgain(t, filepath.Join(cmd.Dir, "artifacts", "latest"), code)
 	return code, out
@@ -67,7 +66,7 @@ $K drain "$node" --ignore-daemonsets --delete-emptydir-data --timeout 120s; $K u
 
 // A careful application keeps every promise through a rollout and a drain. Nothing that happens shows nothing.
 func TestE2ECareful(t *testing.T) {
-	s := newStage(t, "careful", plain.Careful)
+	s := newStage(t, "careful", plaintest.Careful)
 	for _, test := range []struct {
 		script string
 		args   []string
@@ -99,7 +98,7 @@ func (s *stage) resumed(t *testing.T) {
 	_ = cmd.Process.Kill() // SIGKILL
 	_ = cmd.Wait()
 	script := exec.CommandContext(t.Context(), "sh", "-ec", restart)
-	script.Env = append(os.Environ(), "K="+s.Kubectl+" --kubeconfig "+s.Kubeconfig())
+	script.Env = append(os.Environ(), "K="+s.Kubectl)
 	if out, err := script.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -118,7 +117,7 @@ func (s *stage) resumed(t *testing.T) {
 
 // A careless application loses requests at a rollout and at a drain.
 func TestE2ECareless(t *testing.T) {
-	s := newStage(t, "careless", plain.Careless)
+	s := newStage(t, "careless", plaintest.Careless)
 	for _, script := range []string{restart, drain} {
 		if code, _ := s.record(t, []string{"--url", s.url}, script); code != 1 {
 			t.Errorf("%s: exit code %d, want 1", script, code)

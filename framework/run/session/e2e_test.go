@@ -18,7 +18,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/holdfast-ha/holdfast/clusters/existing/plain"
 	"github.com/holdfast-ha/holdfast/framework/base/poll"
 	"github.com/holdfast-ha/holdfast/framework/run/plaintest"
 	"github.com/holdfast-ha/holdfast/framework/safety/catalogue"
@@ -37,7 +36,7 @@ func (s *stage) file(fault string) string {
 	s.T.Helper()
 	further := []string{"faults: [" + fault + "]"}
 	if fault == catalogue.NodeKill.Name { // until the loss is noticed, more requests fail than usually may
-		engine, _, _ := strings.Cut(s.On(), " ")
+		engine := s.Engine.Name()
 		further = append(further, fmt.Sprintf("disturb: {failures: 5000, nodeKill: {command: %q, undo: %q}}", engine+" pause $NODE", engine+" unpause $NODE"))
 	}
 	return s.File("http://web/", further...)
@@ -156,7 +155,7 @@ func (s *stage) asBefore(before []string) {
 // make test-disturb
 func TestE2EDisturb(t *testing.T) {
 	s := &stage{plaintest.New(t, "disturbed", "")}
-	s.Deploy(plain.Careful(s.Image))
+	s.Deploy(plaintest.Careful)
 	s.refusedWithoutKeys()
 	before := s.state()
 	for _, fault := range faults {
@@ -185,7 +184,7 @@ func TestE2EDisturb(t *testing.T) {
 // make test-disturb
 func TestE2EKills(t *testing.T) {
 	s := &stage{plaintest.New(t, "killed", "")}
-	s.Deploy(plain.Careful(s.Image))
+	s.Deploy(plaintest.Careful)
 	s.refusedWithoutKeys()
 	before := s.state()
 	for _, fault := range faults {
@@ -356,12 +355,12 @@ func (s *stage) healedByItself(before []string, halved bool) {
 // freeze freezes the container of a node, and resume lets it go on.
 func (s *stage) freeze(node string) (resume func()) {
 	s.T.Helper()
-	if _, err := s.Engine(s.T.Context(), "pause", node); err != nil {
+	if _, err := s.Engine.Output(s.T.Context(), "pause", node); err != nil {
 		s.T.Fatal(err)
 	}
 	s.T.Logf("%s is frozen", node)
 	return func() {
-		if _, err := s.Engine(s.T.Context(), "unpause", node); err != nil {
+		if _, err := s.Engine.Output(s.T.Context(), "unpause", node); err != nil {
 			s.T.Fatal(err)
 		}
 	}
