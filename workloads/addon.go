@@ -1,15 +1,19 @@
 package workloads
 
 import (
+	"embed"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"sigs.k8s.io/yaml"
 )
 
 // Addon is a third-party program that is installed in a cluster because a claim depends on it. It runs on the load node,
@@ -40,91 +44,102 @@ const ComponentAddon = "addon"
 // addonGrace is the grace period of add-ons; none of them has state to save.
 const addonGrace = time.Second
 
+// manifests are the objects of each add-on, except its Deployment. NAMESPACE stands for the scenario's namespace.
+//
+//go:embed manifests
+var manifests embed.FS
+
 // addon is what distinguishes one add-on's pod from another's.
 type addon struct {
 	name      string
 	args      []string
-	port      int32  // for HTTPS, or for HTTP if plain
+	every     time.Duration
+	port      int32  // for HTTPS, or for HTTP if plain; 0: it serves nothing
 	plain     bool   // serves HTTP
 	readyPath string // path of the readiness probe
 	resources Resources
 }
 
-func (a addon) meta(at Place) metav1.ObjectMeta { return at.meta(a.name, ComponentAddon) }
+func (a addon) requests() Resources { return a.resources.withDefaults("20m", "64Mi", "256Mi") }
 
-// wide is the metadata of a cluster-scoped object; the name contains the namespace of the scenario.
-func (a addon) wide(at Place) metav1.ObjectMeta {
-	meta := a.meta(at)
-	meta.Namespace, meta.Name = "", at.Namespace+"-"+a.name
-	return meta
-}
-
-func (a addon) account(at Place) *corev1.ServiceAccount {
-	return &corev1.ServiceAccount{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ServiceAccount"}, ObjectMeta: a.meta(at)}
-}
-
-func (a addon) subjects(at Place) []rbacv1.Subject {
-	return []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Name: a.name, Namespace: at.Namespace}}
-}
-
-// everywhere grants the rules in the whole cluster.
-func (a addon) everywhere(at Place, rules ...rbacv1.PolicyRule) []Object {
-	return []Object{
-		&rbacv1.ClusterRole{TypeMeta: rbacKind("ClusterRole"), ObjectMeta: a.wide(at), Rules: rules},
-		&rbacv1.ClusterRoleBinding{
-			TypeMeta: rbacKind("ClusterRoleBinding"), ObjectMeta: a.wide(at), Subjects: a.subjects(at),
-			RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: a.wide(at).Name},
-		},
+func (a addon) validate(least time.Duration) error {
+	if a.every < least {
+		return fmt.Errorf("%s: a round every %s: want at least %s", a.name, a.every, least)
 	}
-}
-
-// here grants the rules in the scenario's namespace only.
-func (a addon) here(at Place, rules ...rbacv1.PolicyRule) []Object {
-	return []Object{
-		&rbacv1.Role{TypeMeta: rbacKind("Role"), ObjectMeta: a.meta(at), Rules: rules},
-		&rbacv1.RoleBinding{
-			TypeMeta: rbacKind("RoleBinding"), ObjectMeta: a.meta(at), Subjects: a.subjects(at),
-			RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: a.name},
-		},
+	if err := a.requests().validate(); err != nil {
+		return fmt.Errorf("%s: %w", a.name, err)
 	}
+	return nil
 }
 
-func rbacKind(kind string) metav1.TypeMeta {
-	return metav1.TypeMeta{APIVersion: rbacv1.GroupName + "/v1", Kind: kind}
-}
-
-func may(group string, resources []string, verbs ...string) rbacv1.PolicyRule {
-	return rbacv1.PolicyRule{APIGroups: []string{group}, Resources: resources, Verbs: verbs}
-}
-
-// portOf is the name and the scheme of the port that the add-on serves on.
-func (a addon) portOf() (name string, scheme corev1.URIScheme) {
-	if a.plain {
-		return "http", corev1.URISchemeHTTP
+// objects are those of the manifests, with words replaced in pairs, and the Deployment, with a volume mounted if there is one.
+func (a addon) objects(of Addon, at Place, path string, volume *corev1.VolumeSource, replace ...string) (all []Object, err error) {
+	if err := of.Validate(); err != nil {
+		return nil, err
 	}
-	return "https", corev1.URISchemeHTTPS
+	text, err := manifests.ReadFile("manifests/" + a.name + ".yaml")
+	if err != nil {
+		return nil, err
+	}
+	filled := strings.NewReplacer(append(replace, "NAMESPACE", at.Namespace)...).Replace(string(text))
+	for document := range strings.SplitSeq(filled, "\n---\n") {
+		var kind metav1.TypeMeta
+		if err := yaml.Unmarshal([]byte(document), &kind); err != nil {
+			return nil, fmt.Errorf("read the manifests of %s: %w", a.name, err)
+		}
+		o := emptyObject(kind.Kind)
+		if err := yaml.UnmarshalStrict([]byte(document), o); err != nil {
+			return nil, fmt.Errorf("read the manifests of %s: %w", a.name, err)
+		}
+		o.SetLabels(labels(a.name, ComponentAddon))
+		all = append(all, o)
+	}
+	return append(all, a.deployment(at, path, volume)), nil
+}
+
+// emptyObject is unstructured if the kind's Go type is in a module that nothing else here needs.
+func emptyObject(kind string) Object {
+	switch kind {
+	case "ServiceAccount":
+		return &corev1.ServiceAccount{}
+	case "ConfigMap":
+		return &corev1.ConfigMap{}
+	case "Service":
+		return &corev1.Service{}
+	case "Role":
+		return &rbacv1.Role{}
+	case "RoleBinding":
+		return &rbacv1.RoleBinding{}
+	case "ClusterRole":
+		return &rbacv1.ClusterRole{}
+	case "ClusterRoleBinding":
+		return &rbacv1.ClusterRoleBinding{}
+	}
+	return &unstructured.Unstructured{}
 }
 
 // deployment has one pod, which must terminate before its replacement starts: two pods would do the same work twice.
-func (a addon) deployment(at Place) *appsv1.Deployment {
+func (a addon) deployment(at Place, path string, volume *corev1.VolumeSource) *appsv1.Deployment {
 	template := pod{
-		name: a.name, component: ComponentAddon, resources: a.resources, preStop: NoPreStop, grace: addonGrace,
+		name: a.name, component: ComponentAddon, resources: a.requests(), preStop: NoPreStop, grace: addonGrace,
 		readiness: Readiness{}.withDefaults(), readyPath: a.readyPath, account: a.name,
 	}.template(at)
 	template.Spec.NodeSelector, template.Spec.Tolerations = onRole(roleLoad), loadTolerations()
 	c := &template.Spec.Containers[0]
 	c.Name, c.Args = a.name, a.args
 	c.Env = slices.DeleteFunc(c.Env, func(e corev1.EnvVar) bool { return e.ValueFrom != nil }) // these identify holdfast's own servers
-	name, scheme := a.portOf()
+	name, scheme := "https", corev1.URISchemeHTTPS
+	if a.plain {
+		name, scheme = "http", corev1.URISchemeHTTP
+	}
 	c.Ports = []corev1.ContainerPort{{Name: name, ContainerPort: a.port, Protocol: corev1.ProtocolTCP}}
 	c.ReadinessProbe.HTTPGet.Port, c.ReadinessProbe.HTTPGet.Scheme = intstr.FromString(name), scheme
-	return deployment(a.meta(at), 1, Strategy{MaxSurge: "0", MaxUnavailable: "1"}, template)
-}
-
-// mount mounts a volume into the program's container.
-func mount(d *appsv1.Deployment, path string, source corev1.VolumeSource) {
-	name := fmt.Sprintf("volume-%d", len(d.Spec.Template.Spec.Volumes))
-	spec := &d.Spec.Template.Spec
-	spec.Volumes = append(spec.Volumes, corev1.Volume{Name: name, VolumeSource: source})
-	spec.Containers[0].VolumeMounts = append(spec.Containers[0].VolumeMounts, corev1.VolumeMount{Name: name, MountPath: path})
+	if a.port == 0 {
+		c.Ports, c.ReadinessProbe = nil, nil
+	}
+	if volume != nil {
+		template.Spec.Volumes = []corev1.Volume{{Name: "volume-0", VolumeSource: *volume}}
+		c.VolumeMounts = []corev1.VolumeMount{{Name: "volume-0", MountPath: path}}
+	}
+	return deployment(at.meta(a.name, ComponentAddon), 1, Strategy{MaxSurge: "0", MaxUnavailable: "1"}, template)
 }

@@ -10,19 +10,15 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
-	"sigs.k8s.io/yaml"
 )
 
 var addonGoldens = map[string]Addon{
-	"descheduler-default":       Descheduler{},
-	"metrics-server-default":    MetricsServer{},
-	"metrics-server-everything": MetricsServer{Every: 10 * time.Second, Resources: Resources{CPU: "10m", Memory: "32Mi", MemoryLimit: "64Mi"}},
-	"recommender-default":       VerticalRecommender{},
-	"recommender-everything":    VerticalRecommender{Every: 5 * time.Second, Resources: Resources{CPU: "10m", Memory: "32Mi", MemoryLimit: "64Mi"}},
-	"local-path-default":        LocalPath{Helper: "holdfast.local/holdfast:0123456789ab"},
-	"updater-default":           VerticalUpdater{},
-	"updater-everything":        VerticalUpdater{Every: 5 * time.Second, Resources: Resources{CPU: "10m", Memory: "32Mi", MemoryLimit: "64Mi"}},
-	"descheduler-everything":    Descheduler{Every: 5500 * time.Millisecond, Soft: true, Resources: Resources{CPU: "10m", Memory: "32Mi", MemoryLimit: "64Mi"}},
+	"descheduler-default":    Descheduler{},
+	"metrics-server-default": MetricsServer{},
+	"recommender-default":    VerticalRecommender{},
+	"local-path-default":     LocalPath{Helper: "holdfast.local/holdfast:0123456789ab"},
+	"updater-default":        VerticalUpdater{},
+	"descheduler-everything": Descheduler{Every: 5500 * time.Millisecond, Soft: true, Resources: Resources{CPU: "10m", Memory: "32Mi", MemoryLimit: "64Mi"}},
 }
 
 func addonObjects(t *testing.T, name string) []Object {
@@ -159,44 +155,15 @@ func TestDeschedulerEvictsHereOnly(t *testing.T) {
 	}
 }
 
-// TestDeschedulerPolicy: the policy parses, and contains the requested constraints.
-func TestDeschedulerPolicy(t *testing.T) {
-	for d, want := range map[Descheduler][]string{{}: {"DoNotSchedule"}, {Soft: true}: {"DoNotSchedule", "ScheduleAnyway"}} {
-		var policy struct {
-			APIVersion, Kind string
-			Profiles         []struct {
-				PluginConfig []struct {
-					Name string
-					Args struct {
-						Constraints []string
-						Namespaces  struct{ Include []string }
-					}
-				}
-				Plugins struct{ Balance struct{ Enabled []string } }
-			}
-		}
-		if err := yaml.Unmarshal([]byte(d.policy("hf-test")), &policy); err != nil {
-			t.Fatal(err)
-		}
-		const strategy = "RemovePodsViolatingTopologySpreadConstraint"
-		one := policy.Profiles[0]
-		got := []any{policy.APIVersion, policy.Kind, len(policy.Profiles), one.PluginConfig[0].Name, one.PluginConfig[0].Args.Constraints,
-			one.PluginConfig[0].Args.Namespaces.Include, one.Plugins.Balance.Enabled}
-		if diff := cmp.Diff([]any{"descheduler/v1alpha2", "DeschedulerPolicy", 1, strategy, want, []string{"hf-test"}, []string{strategy}}, got); diff != "" {
-			t.Errorf("%+v (-want +got):\n%s", d, diff)
-		}
-	}
-}
-
 func TestAddonsThatMakeNoSense(t *testing.T) {
 	for want, a := range map[string]Addon{
-		"descheduler: a round every 500ms: want at least 1s":    Descheduler{Every: 500 * time.Millisecond},
-		"descheduler: resources: \"much\": ":                    Descheduler{Resources: Resources{CPU: "much"}},
-		"metrics-server: a reading every 9s: want at least 10s": MetricsServer{Every: 9 * time.Second},
-		"metrics-server: resources: \"much\": ":                 MetricsServer{Resources: Resources{Memory: "much"}},
-		"recommender: a round every 1ms: want at least 1s":      VerticalRecommender{Every: time.Millisecond},
-		"local-path-provisioner: no image of its helper pods":   LocalPath{},
-		"updater: resources: \"much\": ":                        VerticalUpdater{Resources: Resources{MemoryLimit: "much"}},
+		"descheduler: a round every 500ms: want at least 1s":  Descheduler{Every: 500 * time.Millisecond},
+		"descheduler: resources: \"much\": ":                  Descheduler{Resources: Resources{CPU: "much"}},
+		"metrics-server: a round every 9s: want at least 10s": MetricsServer{Every: 9 * time.Second},
+		"metrics-server: resources: \"much\": ":               MetricsServer{Resources: Resources{Memory: "much"}},
+		"recommender: a round every 1ms: want at least 1s":    VerticalRecommender{Every: time.Millisecond},
+		"local-path-provisioner: no image of its helper pods": LocalPath{},
+		"updater: resources: \"much\": ":                      VerticalUpdater{Resources: Resources{MemoryLimit: "much"}},
 	} {
 		if err := a.Validate(); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("got %v, want %s", err, want)
@@ -204,32 +171,5 @@ func TestAddonsThatMakeNoSense(t *testing.T) {
 		if objects, err := a.Objects(place); err == nil || objects != nil {
 			t.Errorf("%s: %d objects, %v", want, len(objects), err)
 		}
-	}
-}
-
-// TestHelperPodsBringTheirShell: the image has none, so the node's folders with programs and libraries are there, and nothing may be
-// written to them. The image is never pulled.
-func TestHelperPodsBringTheirShell(t *testing.T) {
-	var helper corev1.Pod
-	for _, o := range addonObjects(t, "local-path-default") {
-		if c, is := o.(*corev1.ConfigMap); is {
-			if err := yaml.UnmarshalStrict([]byte(c.Data["helperPod.yaml"]), &helper); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	c := helper.Spec.Containers[0]
-	var mounted []string
-	for i, m := range c.VolumeMounts {
-		if from := helper.Spec.Volumes[i].HostPath.Path; from != m.MountPath || !m.ReadOnly {
-			t.Errorf("%s of the node is at %s, read-only: %t", from, m.MountPath, m.ReadOnly)
-		}
-		mounted = append(mounted, m.MountPath)
-	}
-	if diff := cmp.Diff([]string{"/bin", "/lib", "/lib64", "/usr"}, mounted); diff != "" {
-		t.Errorf("folders of the node (-want +got):\n%s", diff)
-	}
-	if c.ImagePullPolicy != corev1.PullNever || *c.SecurityContext.RunAsUser != 0 {
-		t.Errorf("helper pod %+v", c)
 	}
 }
