@@ -116,9 +116,8 @@ apps: build app-images ## Test every application in suites/apps (real; about an 
 	go test -tags e2e -count 1 -timeout 2h -v ./suites/apps
 
 .PHONY: app-images
-app-images: ## Make the images of the applications in suites/apps from Debian's packages and Go modules (the first time ten minutes: Traefik is large)
-	go run ./suites/apps/build suites/apps/nginx suites/apps/flaky suites/apps/reported suites/apps/sample \
-	  suites/apps/ingress suites/apps/haproxy-grpc suites/apps/postgres
+app-images: ## Make the images of the applications in suites/apps from Debian's packages
+	go run ./suites/apps/build suites/apps/nginx suites/apps/flaky suites/apps/reported suites/apps/haproxy-grpc suites/apps/postgres
 
 .PHONY: incident
 incident: build ## Have a known outage again, and see it mended; NAME=maintenance-took-us-out (make list names all)

@@ -35,7 +35,7 @@ func TestUnlikeComparesEveryField(t *testing.T) {
 	other := Spec{
 		Kubernetes: "v1.1.1", ControlPlanes: 7, Zones: []string{"z"}, WorkersPerZone: 7, Profile: Stock,
 		PerWorker: map[string][]string{"k": {"v"}}, ProxyMode: IPTables, LeaderElection: true, Egress: true,
-		LoadOnWorkers: 1, SimulatedNodes: 9,
+		LoadOnWorkers: 1, Plain: true, SimulatedNodes: 9,
 	}
 	plain := Spec{Kubernetes: "v1.0.0", Zones: []string{"a"}}.WithDefaults()
 	for i := range reflect.TypeFor[Spec]().NumField() {

@@ -4,7 +4,6 @@
 package apps_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"io"
@@ -18,7 +17,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/holdfast-ha/holdfast/framework/deploy/appimages"
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/judge/verdict"
 )
@@ -46,14 +44,6 @@ var found = []application{
 		folder: "nginx-careful", chance: keptConnections,
 		want: map[string]string{
 			"app/rollout": "held", "app/drain": "held", "app/delete-pod": "held", "app/scale": "held", "app/node-kill": "held",
-		},
-	},
-	// A chart, whose hooks fail unless they run in Helm's order.
-	{folder: "chart", chance: keptConnections, want: map[string]string{"app/rollout": "held", "app/delete-pod": "held"}},
-	{
-		folder: "ingress", chance: []string{"app/rollout-traefik", "app/delete-pod-traefik"},
-		want: map[string]string{
-			"app/rollout-web": "held", "app/rollout-traefik": "held", "app/delete-pod-web": "held", "app/delete-pod-traefik": "held",
 		},
 	},
 	{
@@ -92,27 +82,6 @@ func byChance(t *testing.T, r runfolder.ScenarioResult, most float64) bool {
 	return true
 }
 
-// What is reported of a server that fails one of 100 requests. Both lanes have 250 requests a second for about six seconds.
-var flaky = map[string]string{
-	"reset": `of \d+,?\d* requests on fresh@new \((0\.9\d*|1(\.0\d*)?) %\) and .*reused@kept \((0\.9\d*|1(\.0\d*)?) %\).*the first (reset|masked)`,
-	"close": `the first (closed-early|masked)`,
-	"slow":  `the first timeout-response`,
-	"wrong": `the first wrong-body`,
-}
-
-// A server that fails some of its requests is told apart from others, with its share.
-func TestFlakyServersAreToldApart(t *testing.T) {
-	for how, want := range flaky {
-		t.Run(how, func(t *testing.T) {
-			cmd := exec.CommandContext(t.Context(), "../../bin/holdfast", "test", filepath.Join("flaky", how+".yaml"), "--artifacts", t.TempDir())
-			out, _ := cmd.CombinedOutput()
-			if code := cmd.ProcessState.ExitCode(); code != 3 || !regexp.MustCompile("before anything was disturbed, .*("+want+")").Match(out) {
-				t.Errorf("exit code %d, want 3 and %q in\n%s", code, want, out)
-			}
-		})
-	}
-}
-
 // tested runs `holdfast test`, and returns the results of its scenarios, what it printed, and the exit code.
 func tested(t *testing.T, args ...string) (results []runfolder.ScenarioResult, printed string, code int) {
 	t.Helper()
@@ -145,39 +114,32 @@ func noticed(t *testing.T, printed, removed string) bool {
 	return false
 }
 
-// carries are the practices that carry availability under a rollout, by what is known of the mutants mutants/no-prestop and
-// mutants/no-readiness-probe. nginx starts at once, and needs no readiness probe.
-var carries = map[string]map[string]bool{
-	"sample":        {"prestop-backend": true, "readiness-backend": true, "spread-backend": false, "budget-backend": false},
-	"nginx-careful": {"prestop-web": true, "readiness-web": false, "spread-web": false, "budget-web": false},
-}
+// carries are the practices of nginx-careful that carry availability under a rollout, by what is known of the mutant mutants/no-prestop. nginx starts at
+// once, and needs no readiness probe.
+var carries = map[string]bool{"prestop-web": true, "readiness-web": false, "spread-web": false, "budget-web": false}
 
 // What an ablation finds agrees with what is known of the mutants. What it finds of a practice is advice, and no failure: the exit code is that of
 // the scenarios with all practices.
 func TestAblationAgreesWithTheMutants(t *testing.T) {
-	for folder, practices := range carries {
-		t.Run(folder, func(t *testing.T) {
-			results, printed, code := tested(t, filepath.Join(folder, "holdfast.yaml"), "--ablate", "--times", "1")
-			want := 0
-			for _, r := range results {
-				if strings.HasPrefix(r.Name, "app/") && r.Outcome != "held" {
-					if want = 1; !byChance(t, r, few) {
-						t.Errorf("%s: %s", r.Name, r.Outcome)
-					}
-				}
+	results, printed, code := tested(t, "nginx-careful/holdfast.yaml", "--ablate", "--times", "1")
+	want := 0
+	for _, r := range results {
+		if strings.HasPrefix(r.Name, "app/") && r.Outcome != "held" {
+			if want = 1; !byChance(t, r, few) {
+				t.Errorf("%s: %s", r.Name, r.Outcome)
 			}
-			if code != want {
-				t.Errorf("exit code %d, want %d", code, want)
-			}
-			for practice, want := range practices {
-				at := slices.IndexFunc(results, func(r runfolder.ScenarioResult) bool { return r.Name == "ablate/"+practice+"-1" })
-				if at < 0 {
-					t.Errorf("without %s: it was not tried", practice)
-				} else if got := noticed(t, printed, results[at].Mutant.Removed); got != want {
-					t.Errorf("without %s: noticed %v, want %v", practice, got, want)
-				}
-			}
-		})
+		}
+	}
+	if code != want {
+		t.Errorf("exit code %d, want %d", code, want)
+	}
+	for practice, want := range carries {
+		at := slices.IndexFunc(results, func(r runfolder.ScenarioResult) bool { return r.Name == "ablate/"+practice+"-1" })
+		if at < 0 {
+			t.Errorf("without %s: it was not tried", practice)
+		} else if got := noticed(t, printed, results[at].Mutant.Removed); got != want {
+			t.Errorf("without %s: noticed %v, want %v", practice, got, want)
+		}
 	}
 }
 
@@ -236,36 +198,5 @@ func (app application) test(t *testing.T, flags ...string) {
 	}
 	if !regexp.MustCompile(app.says).MatchString(printed) {
 		t.Errorf("the text does not say %q", app.says)
-	}
-}
-
-// An image is had under each name, with each pull policy, and by its digest, although no node can reach a registry.
-func TestReferencesStayAsTheyAre(t *testing.T) {
-	archive, err := filepath.Abs("nginx/nginx.tar")
-	if err != nil {
-		t.Fatal(err)
-	}
-	layout := t.TempDir()
-	o := appimages.Options{Given: []string{archive}, Say: func(s string) { t.Log(s) }}
-	if _, err := appimages.Gather(t.Context(), nil, o, layout); err != nil {
-		t.Fatal(err)
-	}
-	index, err := os.ReadFile(filepath.Join(layout, "index.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	manifests, err := os.ReadFile("references/web.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	digest := regexp.MustCompile(`sha256:[0-9a-f]{64}`).Find(index)
-	folder := t.TempDir()
-	text := bytes.ReplaceAll(manifests, []byte("DIGEST"), digest)
-	if err := os.WriteFile(filepath.Join(folder, "web.yaml"), text, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	results, _, _ := tested(t, "-f", folder, "--image", archive+",sample/sample.tar", "--pull", "never", "--url", "http://web/", "--faults", "rollout")
-	if len(results) != 1 || results[0].Outcome != "held" && !byChance(t, results[0], few) {
-		t.Errorf("got %+v, want that the rollout is held", results)
 	}
 }

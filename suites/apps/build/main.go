@@ -1,6 +1,5 @@
 // Build makes what the applications in suites/apps need beside their own files: go run ./suites/apps/build FOLDER ...
-// An image is written as FOLDER/NAME.tar for each recipe FOLDER/NAME.image.yaml, and files of a Go module go into the folder that
-// FOLDER/NAME.copies.yaml names, unless they are newer than what asks for them and than the sources of their program.
+// An image is written as FOLDER/NAME.tar for each recipe FOLDER/NAME.image.yaml, unless it is newer than its recipe and the sources of its program.
 package main
 
 import (
@@ -9,9 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-
-	"github.com/holdfast-ha/holdfast/workloads/image/debian"
-	"github.com/holdfast-ha/holdfast/workloads/image/gomodule"
 )
 
 func main() {
@@ -23,22 +19,10 @@ func main() {
 	}
 }
 
-const (
-	suffix       = ".image.yaml"
-	copiesSuffix = ".copies.yaml"
-)
+const suffix = ".image.yaml"
 
 // build makes what one application needs.
 func build(ctx context.Context, folder string) error {
-	asked, err := filepath.Glob(filepath.Join(folder, "*"+copiesSuffix))
-	if err != nil {
-		return err
-	}
-	for _, path := range asked {
-		if err := copies(ctx, path); err != nil {
-			return err
-		}
-	}
 	recipes, err := filepath.Glob(filepath.Join(folder, "*"+suffix))
 	if err != nil {
 		return err
@@ -48,7 +32,7 @@ func build(ctx context.Context, folder string) error {
 	}
 	for _, path := range recipes {
 		archive := strings.TrimSuffix(path, suffix) + ".tar"
-		recipe, err := debian.Read(path)
+		recipe, err := readRecipe(path)
 		if err != nil {
 			return err
 		}
@@ -56,21 +40,11 @@ func build(ctx context.Context, folder string) error {
 			continue
 		}
 		fmt.Printf("%s: making %s\n", path, recipe.Name)
-		if err := debian.Build(ctx, recipe, archive); err != nil {
+		if err := buildImage(ctx, recipe, archive); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// copies makes a folder with files of a Go module.
-func copies(ctx context.Context, path string) error {
-	wanted, err := gomodule.ReadCopies(path)
-	if err != nil || upToDate(wanted.Into, path, "") {
-		return err
-	}
-	fmt.Printf("%s: copying from %s\n", path, wanted.Module)
-	return wanted.Make(ctx)
 }
 
 // upToDate reports whether an image is newer than its recipe and the files of its program, if it has one.
