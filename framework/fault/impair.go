@@ -8,7 +8,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/framework/fault/node"
-	"github.com/holdfast-ha/holdfast/framework/history/kernel"
+	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
 // impairment makes a worker's network worse without cutting it off. Its witness opens connections from another node, and counts the
@@ -97,7 +97,7 @@ func (by impairment) do(ctx context.Context, victim clusters.Node) error {
 	}
 	said, refused := strings.CutPrefix(string(out), "refused: ")
 	switch said = strings.Join(strings.Fields(said), " "); {
-	case refused && kernel.Refused(said):
+	case refused && history.KernelRefused(said):
 		return &NotSupported{What: by.what, Why: said}
 	case refused:
 		return fmt.Errorf("run %s on %s: %s", by.tool, victim.Name(), said)

@@ -1,14 +1,10 @@
 package history
 
-import (
-	"iter"
-
-	"github.com/holdfast-ha/holdfast/framework/history/rows"
-)
+import "iter"
 
 // bind lists the columns of a requests file, in order. No other code defines their names.
-func bind(r *Request) []rows.Column {
-	return []rows.Column{
+func bind(r *Request) []column {
+	return []column{
 		{Name: "worker", Required: true, Text: &r.Worker},
 		{Name: "lane", Required: true, Text: (*string)(&r.Lane)},
 		{Name: "seq", Required: true, Count: &r.Seq},
@@ -33,10 +29,10 @@ func bind(r *Request) []rows.Column {
 }
 
 // Encoder writes requests as CSV: a header row whose column names contain the units, then one line for each request. Times are
-// nanoseconds since the run's base, flags are 0 or 1; see rows.Append. An Encoder is not safe for concurrent use.
+// nanoseconds since the run's base, flags are 0 or 1; see appendRow. An Encoder is not safe for concurrent use.
 type Encoder struct {
 	row     Request
-	columns []rows.Column
+	columns []column
 }
 
 // NewEncoder returns an Encoder.
@@ -47,12 +43,12 @@ func NewEncoder() *Encoder {
 }
 
 // AppendHeader appends the header row to dst.
-func (e *Encoder) AppendHeader(dst []byte) []byte { return rows.AppendHeader(dst, e.columns) }
+func (e *Encoder) AppendHeader(dst []byte) []byte { return appendHeader(dst, e.columns) }
 
 // Append appends the row of r to dst.
 func (e *Encoder) Append(dst []byte, r *Request) []byte {
 	e.row = *r
-	return rows.Append(dst, e.columns)
+	return appendRow(dst, e.columns)
 }
 
 // DecodeRequests reads what an Encoder wrote. Columns are identified by their names in the header row. Unknown columns are
@@ -79,13 +75,13 @@ func DecodeRequests(csv []byte) iter.Seq2[*Request, error] {
 
 // decoder reads all rows into the same Request.
 type decoder struct {
-	*rows.Decoder
+	*rowDecoder
 	row Request
 }
 
 func newDecoder() *decoder {
 	d := &decoder{}
-	d.Decoder = rows.NewDecoder(bind(&d.row))
+	d.rowDecoder = newRowDecoder(bind(&d.row))
 	return d
 }
 

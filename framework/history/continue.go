@@ -10,8 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"time"
-
-	"github.com/holdfast-ha/holdfast/framework/history/files"
 )
 
 // Unfinished is what a recording had when its recorder ended.
@@ -148,7 +146,7 @@ func (w *Writer) closeLeftovers(u *Unfinished) (closed []Segment, err error) {
 	w.next = make(map[string]int)
 	workers := make(map[string]bool)
 	for _, entry := range entries {
-		file, ok := files.RequestsOf(entry.Name())
+		file, ok := requestsFileOf(entry.Name())
 		if !ok {
 			continue
 		}

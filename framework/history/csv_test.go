@@ -12,8 +12,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/holdfast-ha/holdfast/framework/history/rows"
 )
 
 // fullRequest has every field set to a distinct value.
@@ -113,7 +111,7 @@ func randomRequest(rng *rand.Rand) Request {
 func cleaned(r Request) Request {
 	for _, c := range bind(&r) {
 		if c.Text != nil {
-			*c.Text = rows.Clean(*c.Text)
+			*c.Text = cleanText(*c.Text)
 		}
 	}
 	return r
@@ -197,7 +195,7 @@ func TestDamagedRequests(t *testing.T) {
 		"blank line":       {names + good + "\n" + good, 1, "row 3: column worker: too many or too few fields"},
 		"open quotes":      {names + "w,fresh,1,2,3,4,ok,200,0,\"a\n" + good, 0, "row 2: column err: quotes do not match"},
 		"odd quotes":       {names + "\"w\"w,fresh,1,2,3,4,ok,200,0,\n", 0, "row 2: column worker: quotes do not match"},
-		"long line":        {names + good + strings.Repeat("x", rows.MaxLineBytes) + good, 1, "row 3: the line is longer than 1048576 bytes"},
+		"long line":        {names + good + strings.Repeat("x", maxLineBytes) + good, 1, "row 3: the line is longer than 1048576 bytes"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -371,7 +371,7 @@ type GatewayTotals struct {
 
 // Segment means that a requests file is closed and complete. Its size and checksum are those that it has before it is compressed.
 type Segment struct {
-	File     string `json:"file"` // below requests/; with packed.Suffix after it if it was compressed
+	File     string `json:"file"` // below requests/; with packedSuffix after it if it was compressed
 	Rows     uint64 `json:"rows"`
 	Bytes    int64  `json:"bytes"`
 	Checksum string `json:"checksum"` // CRC-32C of the file, hexadecimal

@@ -7,9 +7,6 @@ import (
 	"io/fs"
 	"path"
 	"path/filepath"
-
-	"github.com/holdfast-ha/holdfast/framework/history/packed"
-	"github.com/holdfast-ha/holdfast/framework/history/rows"
 )
 
 // EventsFolder is where a recording keeps the events that EventsFile had no more room for: closed files, numbered from 0, that are compressed.
@@ -70,7 +67,7 @@ func headerOf(fsys fs.FS) (*Header, error) {
 		return nil, err
 	}
 	defer func() { _ = file.Close() }() // only read
-	line, err := rows.NewLineReader(file).Next()
+	line, err := newLineReader(file).Next()
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +85,7 @@ func headerOf(fsys fs.FS) (*Header, error) {
 func (l *eventLog) readClosed(fsys fs.FS, dir string, number int) bool {
 	name := closedEvents(number)
 	l.name = filepath.Join(dir, filepath.FromSlash(name))
-	file, err := packed.Open(fsys, name)
+	file, err := openPacked(fsys, name)
 	if err != nil {
 		what := err.Error()
 		if errors.Is(err, fs.ErrNotExist) {

@@ -6,10 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-
-	"github.com/holdfast-ha/holdfast/framework/history/files"
-	"github.com/holdfast-ha/holdfast/framework/history/intern"
-	"github.com/holdfast-ha/holdfast/framework/history/rows"
 )
 
 // eventLog is the content of events.jsonl.
@@ -27,8 +23,8 @@ type eventLog struct {
 	first bool          // the current line is the first of its file
 	bytes int64         // of the whole lines of the current file
 	keep  func(e Event) // what is done with an event; nil: it is added to events
-	room  rows.Room     // for events
-	texts intern.Pool
+	room  room          // for events
+	texts internPool
 }
 
 // read reads the lines of the last file.
@@ -50,7 +46,7 @@ func (l *eventLog) read(from io.Reader) error {
 // readFile reads lines up to the first damaged one: events after damage could be misinterpreted. It returns false if there is one, and
 // an error only if the file is not a record that this version can read.
 func (l *eventLog) readFile(from io.Reader) (whole bool, err error) {
-	lines := rows.NewLineReader(from)
+	lines := newLineReader(from)
 	l.first, l.bytes = true, 0
 	for {
 		line, err := lines.Next()
@@ -97,7 +93,7 @@ func (l *eventLog) take(line []byte) error {
 		if err := l.continues(*e.Header.Continued); err != nil {
 			return err
 		}
-		l.checksum = files.Checksum(l.checksum, line)
+		l.checksum = Checksum(l.checksum, line)
 		return nil
 	case e.Header != nil, l.first:
 		return errors.New("is a second header, or none")
@@ -106,7 +102,7 @@ func (l *eventLog) take(line []byte) error {
 			return err
 		}
 	}
-	l.checksum = files.Checksum(l.checksum, line)
+	l.checksum = Checksum(l.checksum, line)
 	internEvent(&l.texts, &e)
 	if l.keep != nil {
 		l.keep(e)
@@ -155,7 +151,7 @@ func (l *eventLog) checkEnd(line []byte, end End) error {
 	if want := l.line - 1; end.Lines != want {
 		return fmt.Errorf("counts %d lines before it, but there are %d", end.Lines, want)
 	}
-	sum := fmt.Sprintf("%08x", files.Checksum(l.checksum, line[:sealed]))
+	sum := fmt.Sprintf("%08x", Checksum(l.checksum, line[:sealed]))
 	if written := string(line[sealed : sealed+digits]); written != sum {
 		return fmt.Errorf("has checksum %.8q, but the lines before it have %s: a line was changed", written, sum)
 	}

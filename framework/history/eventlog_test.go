@@ -5,9 +5,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/holdfast-ha/holdfast/framework/history/packed"
-	"github.com/holdfast-ha/holdfast/framework/history/rows"
 )
 
 // TestEventsThatTakeTooMuchMemoryAreNotRead: some bytes of a compressed file can be any number of events, and a line can be an event that takes much more
@@ -20,7 +17,7 @@ func TestEventsThatTakeTooMuchMemoryAreNotRead(t *testing.T) {
 	name := filepath.Join(dir, closedEvents(0))
 	must(t, os.MkdirAll(filepath.Dir(name), 0o755))
 	must(t, os.WriteFile(name, []byte(header+small), 0o600))
-	must(t, packed.Pack(name))
+	must(t, packFile(name))
 	for what, read := range map[string]func(*eventLog) error{
 		"small events": func(l *eventLog) error { return l.read(strings.NewReader(header + small)) },
 		"large events": func(l *eventLog) error { return l.read(strings.NewReader(header + large)) },
@@ -31,11 +28,11 @@ func TestEventsThatTakeTooMuchMemoryAreNotRead(t *testing.T) {
 			return nil
 		},
 	} {
-		l := &eventLog{name: EventsFile, room: rows.Room{Most: most}}
+		l := &eventLog{name: EventsFile, room: room{Most: most}}
 		must(t, read(l))
 		text := 0
 		for _, e := range l.events {
-			if text += rows.BesideText; e.Trouble != nil {
+			if text += besideText; e.Trouble != nil {
 				text += len(e.Trouble.What)
 			}
 		}
@@ -43,7 +40,7 @@ func TestEventsThatTakeTooMuchMemoryAreNotRead(t *testing.T) {
 			t.Errorf("%s: %d of them, %d bytes, are kept: %s", what, len(l.events), text, problems)
 		}
 	}
-	all := &eventLog{name: EventsFile, room: rows.Room{Most: 64 << 20}}
+	all := &eventLog{name: EventsFile, room: room{Most: 64 << 20}}
 	must(t, all.read(strings.NewReader(header+small)))
 	if len(all.events) != 10_001 {
 		t.Errorf("%d events of 10,001 where there is room for them", len(all.events))

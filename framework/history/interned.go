@@ -1,13 +1,14 @@
 package history
 
 import (
+	"encoding/json"
+	"maps"
 	"slices"
-
-	"github.com/holdfast-ha/holdfast/framework/history/intern"
+	"strings"
 )
 
 // internEvent replaces the texts, the labels and the rules of an event by shared ones: those of a pod are the same in each of its events.
-func internEvent(n *intern.Pool, e *Event) {
+func internEvent(n *internPool, e *Event) {
 	switch {
 	case e.Pod != nil:
 		p := e.Pod
@@ -42,4 +43,64 @@ func internEvent(n *intern.Pool, e *Event) {
 	case e.Clock != nil:
 		n.Texts(&e.Clock.Worker)
 	}
+}
+
+// internPool has the copies. The zero value is ready. It is not safe for use by several goroutines.
+type internPool struct {
+	texts map[string]string
+	sets  map[string]map[string]string
+	raw   map[string]json.RawMessage
+}
+
+// Texts replaces texts by shared ones.
+func (p *internPool) Texts(texts ...*string) {
+	for _, t := range texts {
+		shared, known := p.texts[*t]
+		if !known {
+			shared = strings.Clone(*t)
+			intern(&p.texts, shared, shared)
+		}
+		*t = shared
+	}
+}
+
+// Set is a shared map of the same content. It is read-only.
+func (p *internPool) Set(of map[string]string) map[string]string {
+	if len(of) == 0 {
+		return of
+	}
+	var key strings.Builder
+	for _, k := range slices.Sorted(maps.Keys(of)) {
+		key.WriteString(k + "\x00" + of[k] + "\x00")
+	}
+	if shared, known := p.sets[key.String()]; known {
+		return shared
+	}
+	shared := make(map[string]string, len(of))
+	for k, v := range of {
+		p.Texts(&k, &v)
+		shared[k] = v
+	}
+	intern(&p.sets, key.String(), shared)
+	return shared
+}
+
+// JSON is a shared message of the same content. It is read-only.
+func (p *internPool) JSON(raw json.RawMessage) json.RawMessage {
+	if raw == nil {
+		return nil
+	}
+	if shared, known := p.raw[string(raw)]; known {
+		return shared
+	}
+	shared := slices.Clip(slices.Clone(raw))
+	intern(&p.raw, string(raw), shared)
+	return shared
+}
+
+func intern[V any](in *map[string]V, key string, value V) {
+	if *in == nil {
+		*in = make(map[string]V)
+	}
+	(*in)[key] = value
 }

@@ -1,10 +1,6 @@
 package history
 
-import (
-	"time"
-
-	"github.com/holdfast-ha/holdfast/framework/history/cpu"
-)
+import "time"
 
 // NoiseHarness is Noise.Of for the process that writes the record.
 const NoiseHarness = "harness"
@@ -31,7 +27,7 @@ type Noise struct {
 	// Waits are the shares of time, 0 to 1, in which a task on the machine waited for a resource.
 	Waits
 	// Groups are the control groups of the nodes, which NoiseHarness reads where it runs on their machine; nil elsewhere and in older records.
-	Groups *cpu.Groups `json:"groups,omitempty"`
+	Groups *CPUGroups `json:"groups,omitempty"`
 }
 
 // Waits are pressure stall information, the lines "some"; zero if the kernel does not provide it.
@@ -52,4 +48,24 @@ type Echo struct {
 	// Error is why the change was not made. No watch reports the change then, and the event's T is when the error was
 	// known.
 	Error string `json:"error,omitempty"`
+}
+
+// CPUGroups is how much processor time control groups used, in processors, if it was at least a hundredth of one, and how long a CPU quota held
+// the nodes back, of which no process inside of a node sees anything.
+type CPUGroups struct {
+	// Unknown is why nothing is known of them, in the first sample.
+	Unknown    string             `json:"unknown,omitempty"`
+	Processors int                `json:"processors,omitempty"` // of the machine
+	Pods       map[string]float64 `json:"pods,omitempty"`       // by UID
+	Nodes      map[string]float64 `json:"nodes,omitempty"`      // what a node used besides these pods, by name
+	Harness    float64            `json:"harness,omitempty"`    // this process, and the commands that it ran
+	Quota      *CPUQuota          `json:"quota,omitempty"`      // that held nodes back most; nil: none did
+}
+
+// CPUQuota is the CPU quota of a control group that contains nodes, or is one.
+type CPUQuota struct {
+	Group string `json:"group"` // its path
+	// Held is for how long it kept processors from running what was ready to run, and Used how long they ran it; sums over all processors.
+	Held time.Duration `json:"held"`
+	Used time.Duration `json:"used"`
 }

@@ -11,8 +11,6 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
-
-	"github.com/holdfast-ha/holdfast/framework/history/rows"
 )
 
 func TestOpenWhatIsNoRecord(t *testing.T) {
@@ -42,7 +40,7 @@ func TestOpenWithABadHeader(t *testing.T) {
 		"no format":    {`{"t":0,"header":{"runID":"r"}}` + "\n", "is not the header of a record"},
 		"newer":        {`{"t":0,"header":{"format":3,"seed":"s"}}` + "\n", "is of format 3, and this holdfast reads formats up to 2: use a newer one"},
 		"odd":          {`{"t":0,"header":{"format":1,"seed":"s"}}` + "\n", "dir/events.jsonl:1: is damaged"},
-		"endless":      {`{"t":0,"header":{"claim":"` + strings.Repeat("x", rows.MaxLineBytes), "the line is longer than 1048576 bytes"},
+		"endless":      {`{"t":0,"header":{"claim":"` + strings.Repeat("x", maxLineBytes), "the line is longer than 1048576 bytes"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -78,7 +76,7 @@ func TestDamageIsNamed(t *testing.T) {
 			"dir/events.jsonl:9: comes after the last line", "", 12},
 		"two headers": {func(f fstest.MapFS) { f[EventsFile].Data = slices.Repeat(f[EventsFile].Data, 2) },
 			"dir/events.jsonl:9: comes after the last line", "", 12},
-		"an endless line": {func(f fstest.MapFS) { replace(f, EventsFile, "backend-1", strings.Repeat("x", rows.MaxLineBytes)) },
+		"an endless line": {func(f fstest.MapFS) { replace(f, EventsFile, "backend-1", strings.Repeat("x", maxLineBytes)) },
 			"dir/events.jsonl:3: the line is longer than 1048576 bytes", "", 12},
 		"a file missing": {func(f fstest.MapFS) { delete(f, last) },
 			"dir/" + last + " is missing, with 5 requests", "read requests: dir/" + last + ": open", 7},

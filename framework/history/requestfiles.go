@@ -11,9 +11,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"github.com/holdfast-ha/holdfast/framework/history/files"
-	"github.com/holdfast-ha/holdfast/framework/history/packed"
 )
 
 // requestFiles are a record's requests files, in the order in which to read them.
@@ -57,7 +54,7 @@ func (f requestFile) check(fsys fs.FS) error {
 	if f.segment.File != path.Base(f.path) || !fs.ValidPath(f.path) {
 		return fmt.Errorf("invalid name %q of a requests file", f.segment.File)
 	}
-	size, err := packed.Exists(fsys, f.path)
+	size, err := packedSize(fsys, f.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%s is missing, with %d requests", f.name, f.segment.Rows)
 	}
@@ -80,7 +77,7 @@ func (f *requestFiles) addLeftovers(fsys fs.FS, dir string, listed map[string]bo
 		return err
 	}
 	for _, entry := range entries { // ReadDir sorts by name
-		base, whole := packed.Name(entry.Name())
+		base, whole := unpackedName(entry.Name())
 		if !whole || listed[base] || !strings.HasSuffix(strings.TrimSuffix(base, openSuffix), ".csv") {
 			continue
 		}
@@ -185,7 +182,7 @@ func (r *requestReading) readAll(from io.Reader) ([]byte, error) {
 // load reads a file completely, compressed or not, and verifies its size and checksum. Of a file that was not closed it returns the complete
 // rows.
 func (r *requestReading) load(fsys fs.FS, file requestFile) ([]byte, error) {
-	opened, err := packed.Open(fsys, file.path)
+	opened, err := openPacked(fsys, file.path)
 	if err != nil {
 		return nil, err
 	}
@@ -201,7 +198,7 @@ func (r *requestReading) load(fsys fs.FS, file requestFile) ([]byte, error) {
 	if size != file.segment.Bytes {
 		return nil, fmt.Errorf("has %d bytes, but had %d when it was closed", size, file.segment.Bytes)
 	}
-	if sum := fmt.Sprintf("%08x", files.Checksum(0, data)); sum != file.segment.Checksum {
+	if sum := fmt.Sprintf("%08x", Checksum(0, data)); sum != file.segment.Checksum {
 		return nil, fmt.Errorf("has checksum %s, but had %.8s when it was closed: it was changed", sum, file.segment.Checksum)
 	}
 	return data, nil

@@ -10,8 +10,6 @@ import (
 	"slices"
 	"sync"
 	"time"
-
-	"github.com/holdfast-ha/holdfast/framework/history/files"
 )
 
 // openSuffix marks a requests file that is still being written.
@@ -181,16 +179,16 @@ func (r *RequestWriter) flush() error {
 		r.segment.File = fmt.Sprintf("%s-%05d.csv", r.worker, r.next)
 		file, err := os.OpenFile(r.path()+openSuffix, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
 		if err != nil {
-			return r.run.fail(files.WriteError(r.path()+openSuffix, err))
+			return r.run.fail(writeError(r.path()+openSuffix, err))
 		}
 		r.file = file
 		r.next++
 	}
 	if _, err := r.file.Write(r.buffer); err != nil {
-		return r.run.fail(files.WriteError(r.path()+openSuffix, err))
+		return r.run.fail(writeError(r.path()+openSuffix, err))
 	}
 	r.segment.Bytes += int64(len(r.buffer))
-	r.sum = files.Checksum(r.sum, r.buffer)
+	r.sum = Checksum(r.sum, r.buffer)
 	r.buffer = r.buffer[:0]
 	return nil
 }
@@ -209,7 +207,7 @@ func (r *RequestWriter) roll() error {
 		err = os.Rename(r.path()+openSuffix, r.path())
 	}
 	if err != nil {
-		return r.run.fail(files.WriteError(r.path(), err))
+		return r.run.fail(writeError(r.path(), err))
 	}
 	segment, path := r.segment, r.path()
 	segment.Checksum = fmt.Sprintf("%08x", r.sum)

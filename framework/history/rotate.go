@@ -6,9 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-
-	"github.com/holdfast-ha/holdfast/framework/history/files"
-	"github.com/holdfast-ha/holdfast/framework/history/packed"
 )
 
 // MaxEventsBytes is the size at which the file of a recording's events is closed and compressed.
@@ -29,15 +26,15 @@ func (w *Writer) rotate() error {
 		return w.breaks(fmt.Errorf("rotate events: %w", err))
 	}
 	line = append(line, '\n')
-	next, err := files.Begin(current+nextSuffix, line)
+	next, err := beginFile(current+nextSuffix, line)
 	if err == nil {
-		err = errors.Join(os.MkdirAll(filepath.Dir(closed), 0o755), files.LinkAnew(current, closed), os.Rename(current+nextSuffix, current), w.file.Close())
+		err = errors.Join(os.MkdirAll(filepath.Dir(closed), 0o755), linkAgain(current, closed), os.Rename(current+nextSuffix, current), w.file.Close())
 	}
 	if err != nil {
-		return w.breaks(files.WriteError(current+nextSuffix, err))
+		return w.breaks(writeError(current+nextSuffix, err))
 	}
 	w.file, w.files, w.bytes, w.lines = next, w.files+1, 0, w.lines+1
-	w.checksum = files.Checksum(w.checksum, line)
+	w.checksum = Checksum(w.checksum, line)
 	w.pack(closed)
 	return nil
 }
@@ -46,6 +43,6 @@ func (w *Writer) rotate() error {
 // loses nothing.
 func (w *Writer) pack(name string) {
 	if w.rotates {
-		w.packing.Go(func() { _ = packed.Pack(name) })
+		w.packing.Go(func() { _ = packFile(name) })
 	}
 }

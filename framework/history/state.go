@@ -2,9 +2,8 @@ package history
 
 import (
 	"cmp"
+	"maps"
 	"slices"
-
-	"github.com/holdfast-ha/holdfast/framework/history/chosen"
 )
 
 // State is the last known state of the cluster. To replay a run, apply its events one by one; before Apply, the state is
@@ -25,9 +24,9 @@ type State struct {
 	Slices    map[Key]Slice
 	Budgets   map[Key]Budget
 
-	chosen  map[string]*chosen.Set[Pod] // by what PodsOf was asked for
-	changes Changes                     // without those of pods
-	changed []string                    // the names of the nodes that changed, in order; one that changed twice is here twice
+	chosen  map[string]*podSet // by what PodsOf was asked for
+	changes Changes            // without those of pods
+	changed []string           // the names of the nodes that changed, in order; one that changed twice is here twice
 }
 
 // Changes is how often the things have changed that a judgement of a workload depends on. While it stays the same, so does the judgement.
@@ -36,7 +35,7 @@ type Changes struct{ Pods, Nodes, Workloads, Slices, Budgets int }
 // Changes counts the changes of some pods, and of all nodes, workloads, EndpointSlices and budgets.
 func (s *State) Changes(of Choice) Changes {
 	c := s.changes
-	c.Pods = s.podsOf(of).Changes()
+	c.Pods = s.podsOf(of).changes
 	return c
 }
 
@@ -47,7 +46,7 @@ type Key struct{ Namespace, Name string }
 func NewState() *State {
 	return &State{
 		Pods: make(map[string]Pod), Nodes: make(map[string]Node), Workloads: make(map[Key]Workload),
-		Slices: make(map[Key]Slice), Budgets: make(map[Key]Budget), chosen: make(map[string]*chosen.Set[Pod]),
+		Slices: make(map[Key]Slice), Budgets: make(map[Key]Budget), chosen: make(map[string]*podSet),
 	}
 }
 
@@ -81,7 +80,7 @@ func (s *State) Apply(e Event) {
 		}
 		set(s.Pods, pod.UID, pod, pod.Change)
 		for _, c := range s.chosen {
-			c.Take(pod.UID, pod, pod.Change == Deleted)
+			c.take(pod)
 		}
 	case e.Node != nil:
 		s.changes.Nodes++
@@ -119,19 +118,45 @@ func Selects(selector, labels map[string]string) bool {
 
 // PodsOf returns the pods of a choice, sorted by name. The first call for a choice looks at all pods, and later ones at those that match:
 // promises ask after each event, and a large cluster has more of both than their product allows.
-func (s *State) PodsOf(of Choice) []Pod { return s.podsOf(of).List() }
-
-func (s *State) podsOf(of Choice) *chosen.Set[Pod] {
-	key := of.key
-	c := s.chosen[key]
-	if c == nil {
-		c = chosen.New(func(p Pod) bool { return of.Has(&p) }, func(a, b Pod) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.UID, b.UID)) })
-		for uid, p := range s.Pods {
-			c.Take(uid, p, false)
-		}
-		s.chosen[key] = c
+func (s *State) PodsOf(of Choice) []Pod {
+	set := s.podsOf(of)
+	if set.sorted == nil {
+		set.sorted = slices.SortedFunc(maps.Values(set.pods), func(a, b Pod) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.UID, b.UID)) })
 	}
-	return c
+	return slices.Clone(set.sorted)
+}
+
+// podSet has the pods of a choice, by UID.
+type podSet struct {
+	of      Choice
+	pods    map[string]Pod
+	sorted  []Pod // nil: the pods have changed since
+	changes int
+}
+
+// take notes the present state of a pod, which may match now and not later.
+func (s *podSet) take(p Pod) {
+	if p.Change != Deleted && s.of.Has(&p) {
+		s.pods[p.UID] = p
+	} else if _, was := s.pods[p.UID]; was {
+		delete(s.pods, p.UID)
+	} else {
+		return
+	}
+	s.sorted = nil
+	s.changes++
+}
+
+func (s *State) podsOf(of Choice) *podSet {
+	set := s.chosen[of.key]
+	if set == nil {
+		set = &podSet{of: of, pods: make(map[string]Pod)}
+		for _, p := range s.Pods {
+			set.take(p)
+		}
+		s.chosen[of.key] = set
+	}
+	return set
 }
 
 // ReadyPods returns the pods of PodsOf that are ready and not being deleted.

@@ -13,9 +13,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"github.com/holdfast-ha/holdfast/framework/history/files"
-	"github.com/holdfast-ha/holdfast/framework/history/rows"
 )
 
 // EventsFile and RequestsFolder are the names in a scenario's folder.
@@ -113,8 +110,8 @@ func (w *Writer) write(e Event) error {
 	if err != nil {
 		return fmt.Errorf("append event: %w", err)
 	}
-	if len(line) >= rows.MaxLineBytes {
-		return fmt.Errorf("append event: %d bytes exceed the maximum line length of %d", len(line)+1, rows.MaxLineBytes)
+	if len(line) >= maxLineBytes {
+		return fmt.Errorf("append event: %d bytes exceed the maximum line length of %d", len(line)+1, maxLineBytes)
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -128,11 +125,11 @@ func (w *Writer) write(e Event) error {
 // line writes a complete line. The caller holds the lock.
 func (w *Writer) line(line []byte) error {
 	if _, err := w.file.Write(line); err != nil {
-		return w.breaks(files.WriteError(filepath.Join(w.dir, EventsFile), err))
+		return w.breaks(writeError(filepath.Join(w.dir, EventsFile), err))
 	}
 	w.lines++
 	w.bytes += int64(len(line))
-	w.checksum = files.Checksum(w.checksum, line)
+	w.checksum = Checksum(w.checksum, line)
 	if w.rotates && w.bytes >= w.limit && !w.closing {
 		return w.rotate()
 	}
@@ -184,7 +181,7 @@ func (w *Writer) Close() error {
 		err = w.end()
 	}
 	if closeErr := w.file.Close(); err == nil && closeErr != nil {
-		err = files.WriteError(filepath.Join(w.dir, EventsFile), closeErr)
+		err = writeError(filepath.Join(w.dir, EventsFile), closeErr)
 	}
 	w.err = errClosed
 	w.packing.Wait()
@@ -209,6 +206,6 @@ func (w *Writer) end() error {
 		return fmt.Errorf("close record: %w", err)
 	}
 	line = line[:len(line)+1-len(endTail)] // up to where the checksum's digits go
-	sum := files.Checksum(w.checksum, line)
+	sum := Checksum(w.checksum, line)
 	return w.line(fmt.Appendf(line, "%08x%s", sum, endTail))
 }

@@ -17,8 +17,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/holdfast-ha/holdfast/framework/history/rows"
 )
 
 // everyEvent has one event of each kind that a caller may append, with every field set to a distinct value.
@@ -213,7 +211,7 @@ func TestWhatAppendRefuses(t *testing.T) {
 	w, dir := create(t)
 	refused := map[string]Event{
 		"header and end are the writer's own": {End: &End{}},
-		"exceed the maximum line length of":   {KubeNote: &KubeNote{Message: strings.Repeat("x", rows.MaxLineBytes)}},
+		"exceed the maximum line length of":   {KubeNote: &KubeNote{Message: strings.Repeat("x", maxLineBytes)}},
 		"append event: json":                  {Workload: &Workload{Spread: []byte("{")}},
 	}
 	for want, e := range refused {
@@ -230,7 +228,7 @@ func TestWhatAppendRefuses(t *testing.T) {
 func TestTheLongestLineCanBeRead(t *testing.T) {
 	w, dir := create(t)
 	empty := len(`{"t":0,"trouble":{"what":""}}` + "\n")
-	must(t, w.Append(Event{Trouble: &Trouble{What: strings.Repeat("x", rows.MaxLineBytes-empty)}}))
+	must(t, w.Append(Event{Trouble: &Trouble{What: strings.Repeat("x", maxLineBytes-empty)}}))
 	must(t, w.Close())
 	if run, err := Open(dir); err != nil || run.Incomplete != "" || len(run.Events) != 3 {
 		t.Errorf("%d events, incomplete %q, error %v", len(run.Events), run.Incomplete, err)

@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/history/kernel"
 	"github.com/holdfast-ha/holdfast/framework/history/stages"
 	"github.com/holdfast-ha/holdfast/framework/judge/verdict"
 )
@@ -24,7 +23,7 @@ func Unsupported(run history.Run, verdicts []verdict.Verdict) string {
 	for _, e := range run.Events {
 		switch {
 		case e.Fault != nil && e.Fault.NotSupported != "":
-			if !kernel.Refused(e.Fault.NotSupported) || e.Fault.Error == "" {
+			if !history.KernelRefused(e.Fault.NotSupported) || e.Fault.Error == "" {
 				return ""
 			}
 			refused[e.Fault.ID] = true

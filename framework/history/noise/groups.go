@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/holdfast-ha/holdfast/framework/history/cpu"
+	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
 // Nodes are the containers that are a cluster's nodes.
@@ -64,7 +64,7 @@ func newGroups(root fs.FS, nodes *Nodes) *groups {
 }
 
 // since is what happened since the last call, or since newGroups.
-func (g *groups) since(passed time.Duration) *cpu.Groups {
+func (g *groups) since(passed time.Duration) *history.CPUGroups {
 	g.samples++
 	if len(g.paths) == 0 {
 		if g.samples > 1 {
@@ -74,7 +74,7 @@ func (g *groups) since(passed time.Duration) *cpu.Groups {
 		if unknown == "" {
 			unknown = "no control group of a node is visible below /sys/fs/cgroup"
 		}
-		return &cpu.Groups{Unknown: unknown}
+		return &history.CPUGroups{Unknown: unknown}
 	}
 	now := g.read()
 	s := g.difference(now, passed)
@@ -85,8 +85,8 @@ func (g *groups) since(passed time.Duration) *cpu.Groups {
 	return s
 }
 
-func (g *groups) difference(now counters, passed time.Duration) *cpu.Groups {
-	s := &cpu.Groups{Processors: processors(g.root), Harness: part(now.own-g.before.own, passed)}
+func (g *groups) difference(now counters, passed time.Duration) *history.CPUGroups {
+	s := &history.CPUGroups{Processors: processors(g.root), Harness: part(now.own-g.before.own, passed)}
 	used := func(group string) time.Duration {
 		before, known := g.before.used[group]
 		if !known {
@@ -110,7 +110,7 @@ func (g *groups) difference(now counters, passed time.Duration) *cpu.Groups {
 		}
 	}
 	for group, held := range now.held {
-		q := cpu.Quota{Group: "/" + group, Held: held - g.before.held[group], Used: used(group)}
+		q := history.CPUQuota{Group: "/" + group, Held: held - g.before.held[group], Used: used(group)}
 		if before, known := g.before.held[group]; known && held > before && (s.Quota == nil || worse(q, *s.Quota)) {
 			s.Quota = &q
 		}
@@ -119,7 +119,7 @@ func (g *groups) difference(now counters, passed time.Duration) *cpu.Groups {
 }
 
 // worse says whether a quota held back a larger part of what could have run than another.
-func worse(a, b cpu.Quota) bool {
+func worse(a, b history.CPUQuota) bool {
 	x, y := float64(a.Held)*float64(b.Used), float64(b.Held)*float64(a.Used)
 	return x > y || x == y && a.Group < b.Group
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/holdfast-ha/holdfast/framework/history/cpu"
+	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
 const (
@@ -56,9 +56,9 @@ func (t tree) version1() fstest.MapFS {
 func TestGroups(t *testing.T) {
 	before := tree{engineHeld: 100, engineUsed: 1000, oneHeld: 5, one: 500, two: 200, pod: 100, self: 50}
 	after := tree{engineHeld: 1500, engineUsed: 1700, oneHeld: 6, one: 1000, two: 204, pod: 400, self: 90}
-	want := &cpu.Groups{
+	want := &history.CPUGroups{
 		Processors: 2, Pods: map[string]float64{uid: 0.3}, Nodes: map[string]float64{"one": 0.2}, Harness: 0.04,
-		Quota: &cpu.Quota{Group: "/machine.slice/engine.slice", Held: 1400 * time.Millisecond, Used: 700 * time.Millisecond},
+		Quota: &history.CPUQuota{Group: "/machine.slice/engine.slice", Held: 1400 * time.Millisecond, Used: 700 * time.Millisecond},
 	}
 	nodes := &Nodes{IDs: map[string]string{"one": idOne, "two": idTwo}}
 	for name, version := range map[string]func(tree) fstest.MapFS{"version 1": tree.version1, "version 2": tree.version2} {

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/history/files"
 )
 
 // FileName is the name of the file that describes a whole run, in the run's folder.
@@ -93,7 +92,7 @@ func (f File) Write(dir string) error {
 		return fmt.Errorf("write %s: %w", FileName, err)
 	}
 	data = data[:len(data)+1-len(runTail)] // up to where the checksum's digits go
-	data = fmt.Appendf(data, "%08x%s", files.Checksum(0, data), runTail)
+	data = fmt.Appendf(data, "%08x%s", history.Checksum(0, data), runTail)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("write %s: %w", FileName, err)
 	}
@@ -156,7 +155,7 @@ func decodeFile(data []byte) (File, error) {
 	if version.Format < 1 || sealed < 0 || !bytes.HasSuffix(data, []byte(runTail)) {
 		return File{}, errors.New("is not a run file of holdfast")
 	}
-	sum := fmt.Sprintf("%08x", files.Checksum(0, data[:sealed]))
+	sum := fmt.Sprintf("%08x", history.Checksum(0, data[:sealed]))
 	if written := string(data[sealed : sealed+digits]); written != sum {
 		return File{}, fmt.Errorf("has checksum %.8q, but its content has %s: it was changed", written, sum)
 	}

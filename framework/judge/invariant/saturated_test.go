@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/history/cpu"
 	ht "github.com/holdfast-ha/holdfast/framework/history/historytest"
 	"github.com/holdfast-ha/holdfast/framework/judge"
 	"github.com/holdfast-ha/holdfast/framework/judge/analysis/evidence"
@@ -14,7 +13,7 @@ import (
 )
 
 // grouped adds a sample of the harness for each second, with what control groups used.
-func grouped(b *ht.Builder, from, to history.Offset, g cpu.Groups) *ht.Builder {
+func grouped(b *ht.Builder, from, to history.Offset, g history.CPUGroups) *ht.Builder {
 	g.Processors = 2
 	for at := from + second; at <= to; at += second {
 		heard(b, at, history.Noise{Of: history.NoiseHarness, Used: 1, Groups: &g})
@@ -23,8 +22,8 @@ func grouped(b *ht.Builder, from, to history.Offset, g cpu.Groups) *ht.Builder {
 }
 
 // heldBack is what a quota of a part of two processors shows that was used up.
-func heldBack(part float64) cpu.Groups {
-	return cpu.Groups{Quota: &cpu.Quota{Group: "/engine", Held: history.Offset((1 - part) * 2 * float64(second)), Used: history.Offset(part * 2 * float64(second))}}
+func heldBack(part float64) history.CPUGroups {
+	return history.CPUGroups{Quota: &history.CPUQuota{Group: "/engine", Held: history.Offset((1 - part) * 2 * float64(second)), Used: history.Offset(part * 2 * float64(second))}}
 }
 
 // lateWorker is a record of a load worker that is late on a machine with idle processors, from one moment to another.
@@ -48,22 +47,22 @@ func TestAQuotaAboveTheNodes(t *testing.T) {
 		"a third of the processors": {grouped(refused(), 17*second, 22*second, heldBack(third)), verdict.Unknown,
 			"20 of 20 failures may come from a CPU quota: from 17s to 22s, that of a control group above the nodes held them back for 66.7 % of the time"},
 		"half of the processors, with which all is found": {grouped(refused(), 17*second, 22*second, heldBack(half)), verdict.Violated, "20 of 12000"},
-		"a third, of which three quarters are wanted":     {grouped(refused(), 17*second, 22*second, cpu.Groups{Quota: &cpu.Quota{Held: 900 * ms, Used: 600 * ms}}), verdict.Violated, "20 of 12000"},
-		"that of one node among others": {grouped(refused(), 17*second, 22*second, cpu.Groups{Nodes: map[string]float64{"w1": 0.5, "w2": 1.2}, Quota: &cpu.Quota{Held: 900 * ms, Used: 500 * ms}}),
+		"a third, of which three quarters are wanted":     {grouped(refused(), 17*second, 22*second, history.CPUGroups{Quota: &history.CPUQuota{Held: 900 * ms, Used: 600 * ms}}), verdict.Violated, "20 of 12000"},
+		"that of one node among others": {grouped(refused(), 17*second, 22*second, history.CPUGroups{Nodes: map[string]float64{"w1": 0.5, "w2": 1.2}, Quota: &history.CPUQuota{Held: 900 * ms, Used: 500 * ms}}),
 			verdict.Unknown, "held them back for 64.3 % of the time"},
 		"for a second":              {grouped(refused(), 20*second, 21*second, heldBack(third)), verdict.Violated, "20 of 12000"},
 		"at another time":           {grouped(refused(), 25*second, 32*second, heldBack(third)), verdict.Violated, "20 of 12000"},
 		"one more, at another time": {grouped(refused(), 17*second, 22*second, heldBack(third)).Fail(history.LaneReused, 30*second, 30010*ms, history.Reset), verdict.Violated, "2 of 12000"},
 		"nodes have machines of their own": {grouped(refused(), 17*second, 22*second, heldBack(third)).Header(func(h *history.Header) { h.Cluster.Provider = "existing" }),
 			verdict.Violated, "20 of 12000"},
-		"a negative quota":                {grouped(refused(), 17*second, 22*second, cpu.Groups{Quota: &cpu.Quota{Held: -second, Used: second}}), verdict.Violated, "20 of 12000"},
+		"a negative quota":                {grouped(refused(), 17*second, 22*second, history.CPUGroups{Quota: &history.CPUQuota{Held: -second, Used: second}}), verdict.Violated, "20 of 12000"},
 		"not read, but it shows":          {lateWorker(refused(), 17*second, 22*second, history.Noise{Used: 0.3, Pause: 110 * ms}), verdict.Unknown, quota + " above the nodes, of which the record has no samples"},
 		"a pod's own, which shows":        {lateWorker(refused(), 17*second, 22*second, history.Noise{Used: 0.3, Pause: 40 * ms}), verdict.Violated, "20 of 12000"},
 		"the load worker's own":           {lateWorker(refused(), 17*second, 22*second, history.Noise{Used: 0.3, Pause: 110 * ms, Throttled: 100 * ms}), verdict.Violated, "20 of 12000"},
 		"it does not show if others work": {lateWorker(refused(), 17*second, 22*second, history.Noise{Used: 0.93, Pause: 110 * ms}), verdict.Violated, "20 of 12000"},
-		"it was read, and there is none": {grouped(lateWorker(refused(), 17*second, 22*second, history.Noise{Used: 0.3, Pause: 110 * ms}), 17*second, 22*second, cpu.Groups{}),
+		"it was read, and there is none": {grouped(lateWorker(refused(), 17*second, 22*second, history.Noise{Used: 0.3, Pause: 110 * ms}), 17*second, 22*second, history.CPUGroups{}),
 			verdict.Violated, "20 of 12000"},
-		"it could not be read": {grouped(lateWorker(refused(), 17*second, 22*second, history.Noise{Used: 0.3, Pause: 110 * ms}), 17*second, 22*second, cpu.Groups{Unknown: "elsewhere"}),
+		"it could not be read": {grouped(lateWorker(refused(), 17*second, 22*second, history.Noise{Used: 0.3, Pause: 110 * ms}), 17*second, 22*second, history.CPUGroups{Unknown: "elsewhere"}),
 			verdict.Unknown, quota},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -82,7 +81,7 @@ func TestAQuotaAboveTheNodes(t *testing.T) {
 func TestAnApplicationThatSaturatesTheMachine(t *testing.T) {
 	uid := ht.ReadyPod("backend-4", "w4", history.Modified).UID
 	run := func(pods map[string]float64) judge.Found {
-		b := grouped(busy(givenUp(history.Refused), ht.Worker, 17*second, 22*second, 1), 17*second, 22*second, cpu.Groups{Pods: pods})
+		b := grouped(busy(givenUp(history.Refused), ht.Worker, 17*second, 22*second, 1), 17*second, 22*second, history.CPUGroups{Pods: pods})
 		return judge.Found{Verdicts: []verdict.Verdict{judge.Check(b.Run(), invariant.NoFailedRequests{})}}
 	}
 	itself := run(map[string]float64{uid: 1.7})
@@ -97,7 +96,7 @@ func TestAnApplicationThatSaturatesTheMachine(t *testing.T) {
 			t.Errorf("%s: %s", name, others.Verdicts[0].Seen)
 		}
 	}
-	b := grouped(busy(givenUp(history.Refused), ht.Worker, 17*second, 22*second, 1), 17*second, 22*second, cpu.Groups{Pods: map[string]float64{uid: 1.7}})
+	b := grouped(busy(givenUp(history.Refused), ht.Worker, 17*second, 22*second, 1), 17*second, 22*second, history.CPUGroups{Pods: map[string]float64{uid: 1.7}})
 	b = paused(b, 20500*ms, second) // another reason for the same failures does not hide it
 	if v := judge.Check(b.Run(), invariant.NoFailedRequests{}); (judge.Found{Verdicts: []verdict.Verdict{v}}).Busy() {
 		t.Errorf("a pause hides what the application did: %s", v.Seen)

@@ -8,7 +8,6 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/base/prose"
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/history/cpu"
 	"github.com/holdfast-ha/holdfast/framework/judge/verdict"
 )
 
@@ -148,7 +147,7 @@ func (f *Run) addBusy(samples []history.Event) {
 			return average(samples, from, to, waited) >= l.waited && average(samples, from, to, used) >= l.used
 		}) {
 			ran := average(samples, at[0], at[1], used)
-			f.addSlow(at, func(g *cpu.Groups, n *history.Noise) float64 { return n.Used * float64(g.Processors) },
+			f.addSlow(at, func(g *history.CPUGroups, n *history.Noise) float64 { return n.Used * float64(g.Processors) },
 				fmt.Sprintf("may come from the busy machine: from %s to %s, a task waited for a processor of the machine that all nodes share %s of the time, and %s of its processor time was used",
 					prose.Moment(at[0]), prose.Moment(at[1]), prose.Percent(average(samples, at[0], at[1], waited)), prose.Percent(ran)))
 		}
@@ -167,7 +166,7 @@ func (f *Run) addQuotas(samples []history.Event) {
 	for _, at := range windows(samples, heldFor, func(from, to history.Offset) bool {
 		return average(samples, from, to, held) >= heldBack && average(samples, from, to, wants) >= wanted
 	}) {
-		f.addSlow(at, func(g *cpu.Groups, n *history.Noise) float64 {
+		f.addSlow(at, func(g *history.CPUGroups, n *history.Noise) float64 {
 			if g.Quota == nil {
 				return 0
 			}
@@ -178,7 +177,7 @@ func (f *Run) addQuotas(samples []history.Event) {
 }
 
 // quotaOf is the quota that held nodes back most during a sample.
-func quotaOf(e *history.Event) (q cpu.Quota) {
+func quotaOf(e *history.Event) (q history.CPUQuota) {
 	if g := e.Noise.Groups; g != nil && g.Quota != nil {
 		q = *g.Quota
 	}
@@ -236,7 +235,7 @@ func (f *Run) addPauses(samples []history.Event) {
 
 // addSlow adds a time in which the machine was slow. Total is what was used of it, in processors, to compare with the application; nil: it
 // is not known.
-func (f *Run) addSlow(at [2]history.Offset, total func(*cpu.Groups, *history.Noise) float64, words string) {
+func (f *Run) addSlow(at [2]history.Offset, total func(*history.CPUGroups, *history.Noise) float64, words string) {
 	why := Reason{Words: words, Again: true}
 	if total != nil {
 		if self := f.selfMade(at[0], at[1], total); self != "" {

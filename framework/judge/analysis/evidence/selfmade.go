@@ -7,11 +7,10 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/base/prose"
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/history/cpu"
 )
 
 // selfMade says how much the tested workloads used, if it was most of what was used; empty: it was not, or is not known.
-func (f *Run) selfMade(from, to history.Offset, total func(*cpu.Groups, *history.Noise) float64) string {
+func (f *Run) selfMade(from, to history.Offset, total func(*history.CPUGroups, *history.Noise) float64) string {
 	tested := Memoize(f, testedKey{}, f.tested)
 	var all, theirs, passed, processors float64
 	names := make(map[string]bool)

@@ -1,4 +1,4 @@
-package rows
+package history
 
 import (
 	"strconv"
@@ -6,12 +6,26 @@ import (
 	"unicode/utf8"
 )
 
-// MaxTextBytes is the maximum length of a text in a file. No error message needs more, and a row stays far
-// below MaxLineBytes.
-const MaxTextBytes = 4096
+// A row never spans lines, so that line-based tools can read the files. encoding/csv allocates each field, and is several times slower.
 
-// AppendHeader appends the header row to dst: the names of the columns.
-func AppendHeader(dst []byte, columns []Column) []byte {
+// column connects a column of a file with a field of the caller. Exactly one pointer is set.
+type column struct {
+	Name     string // including the unit, if it has one
+	Required bool   // a file without the column is not a file of such rows; other columns may be missing
+
+	Text   *string
+	Signed *int64
+	Count  *uint64
+	Number *int
+	Flag   *bool // 0 or 1, so that every tool can sum them
+}
+
+// maxTextBytes is the maximum length of a text in a file. No error message needs more, and a row stays far
+// below maxLineBytes.
+const maxTextBytes = 4096
+
+// appendHeader appends the header row to dst: the names of the columns.
+func appendHeader(dst []byte, columns []column) []byte {
 	for i := range columns {
 		if i > 0 {
 			dst = append(dst, ',')
@@ -21,9 +35,9 @@ func AppendHeader(dst []byte, columns []Column) []byte {
 	return append(dst, '\n')
 }
 
-// Append appends the current values of the columns to dst, as one row. Control characters in texts become spaces, invalid UTF-8
-// becomes U+FFFD, and texts are cut at MaxTextBytes.
-func Append(dst []byte, columns []Column) []byte {
+// appendRow appends the current values of the columns to dst, as one row. Control characters in texts become spaces, invalid UTF-8
+// becomes U+FFFD, and texts are cut at maxTextBytes.
+func appendRow(dst []byte, columns []column) []byte {
 	for i := range columns {
 		if i > 0 {
 			dst = append(dst, ',')
@@ -33,7 +47,7 @@ func Append(dst []byte, columns []Column) []byte {
 	return append(dst, '\n')
 }
 
-func (c *Column) appendTo(dst []byte) []byte {
+func (c *column) appendTo(dst []byte) []byte {
 	switch {
 	case c.Text != nil:
 		return appendText(dst, *c.Text)
@@ -52,7 +66,7 @@ func (c *Column) appendTo(dst []byte) []byte {
 
 // appendText has a fast path for nearly all texts: short, printable ASCII that needs no quotes.
 func appendText(dst []byte, s string) []byte {
-	if len(s) > MaxTextBytes {
+	if len(s) > maxTextBytes {
 		return appendOddText(dst, s)
 	}
 	for i := range len(s) {
@@ -64,7 +78,7 @@ func appendText(dst []byte, s string) []byte {
 }
 
 func appendOddText(dst []byte, s string) []byte {
-	s = Clean(s)
+	s = cleanText(s)
 	if !strings.ContainsAny(s, `,"`) {
 		return append(dst, s...)
 	}
@@ -73,18 +87,18 @@ func appendOddText(dst []byte, s string) []byte {
 	return append(dst, '"')
 }
 
-// Clean is s in the form that a file can contain; a clean text is unchanged.
-func Clean(s string) string {
+// cleanText is s in the form that a file can contain; a clean text is unchanged.
+func cleanText(s string) string {
 	s = strings.Map(func(r rune) rune { // Map also turns invalid UTF-8 into U+FFFD
 		if r < ' ' || r == 0x7f {
 			return ' '
 		}
 		return r
 	}, s)
-	if len(s) <= MaxTextBytes {
+	if len(s) <= maxTextBytes {
 		return s
 	}
-	end := MaxTextBytes
+	end := maxTextBytes
 	for !utf8.RuneStart(s[end]) {
 		end--
 	}

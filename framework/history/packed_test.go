@@ -1,4 +1,4 @@
-package packed_test
+package history
 
 import (
 	"bytes"
@@ -8,8 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-
-	"github.com/holdfast-ha/holdfast/framework/history/packed"
 )
 
 func write(t *testing.T, name string, data []byte) {
@@ -20,7 +18,7 @@ func write(t *testing.T, name string, data []byte) {
 }
 
 func read(dir, name string) ([]byte, error) {
-	f, err := packed.Open(os.DirFS(dir), name)
+	f, err := openPacked(os.DirFS(dir), name)
 	if err != nil {
 		return nil, err
 	}
@@ -36,20 +34,20 @@ func TestAPackedFileReadsAsItWas(t *testing.T) {
 	if got, err := read(dir, "a.csv"); err != nil || !bytes.Equal(got, want) {
 		t.Errorf("before: %d bytes, %v", len(got), err)
 	}
-	if err := packed.Pack(name); err != nil {
+	if err := packFile(name); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(name); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the file is still there: %v", err)
 	}
-	info, err := os.Stat(name + packed.Suffix)
+	info, err := os.Stat(name + packedSuffix)
 	if err != nil || info.Size() > int64(len(want))/100 {
 		t.Errorf("%v %v", info, err)
 	}
 	if got, err := read(dir, "a.csv"); err != nil || !bytes.Equal(got, want) {
 		t.Errorf("after: %d bytes, %v", len(got), err)
 	}
-	if size, err := packed.Exists(os.DirFS(dir), "a.csv"); size != -1 || err != nil {
+	if size, err := packedSize(os.DirFS(dir), "a.csv"); size != -1 || err != nil {
 		t.Errorf("%d, %v", size, err)
 	}
 }
@@ -60,7 +58,7 @@ func TestABombIsNotUnpacked(t *testing.T) {
 		dir := t.TempDir()
 		file := filepath.Join(dir, "a.csv")
 		write(t, file, bytes.Repeat([]byte(line), 32<<20))
-		if err := packed.Pack(file); err != nil {
+		if err := packFile(file); err != nil {
 			t.Fatal(err)
 		}
 		got, err := read(dir, "a.csv")
@@ -79,10 +77,10 @@ func TestWhatAKillLeavesBehind(t *testing.T) {
 	if got, err := read(dir, "a.csv"); err != nil || string(got) != "whole" {
 		t.Errorf("%q, %v", got, err)
 	}
-	if _, ok := packed.Name("a.csv.zst.part"); ok {
+	if _, ok := unpackedName("a.csv.zst.part"); ok {
 		t.Error("a part has a name")
 	}
-	if err := packed.Pack(name); err != nil {
+	if err := packFile(name); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := read(dir, "a.csv"); err != nil || string(got) != "whole" {
@@ -98,29 +96,29 @@ func TestDamageIsAnError(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, "a.csv")
 	write(t, name, bytes.Repeat([]byte("0123456789 abc\n"), 10_000))
-	if err := packed.Pack(name); err != nil {
+	if err := packFile(name); err != nil {
 		t.Fatal(err)
 	}
-	whole, err := os.ReadFile(name + packed.Suffix)
+	whole, err := os.ReadFile(name + packedSuffix)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i := range whole {
-		write(t, name+packed.Suffix, whole[:i])
+		write(t, name+packedSuffix, whole[:i])
 		if got, err := read(dir, "a.csv"); err == nil {
 			t.Fatalf("cut off at %d of %d: %d bytes", i, len(whole), len(got))
 		}
 	}
 	flipped := bytes.Clone(whole)
 	flipped[len(flipped)/2] ^= 1
-	write(t, name+packed.Suffix, flipped)
+	write(t, name+packedSuffix, flipped)
 	if got, err := read(dir, "a.csv"); err == nil {
 		t.Errorf("a flipped bit: %d bytes", len(got))
 	}
 	if _, err := read(dir, "missing"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("missing: %v", err)
 	}
-	if err := packed.Pack(filepath.Join(dir, "missing")); err == nil {
+	if err := packFile(filepath.Join(dir, "missing")); err == nil {
 		t.Error("a file that is not there is packed")
 	}
 }

@@ -1,8 +1,4 @@
-// Package packed compresses closed files of a record, and reads files whether they are compressed or not. Compressed files are those of the
-// zstd command: `zstd -dc requests/*.zst`.
-//
-// It knows nothing of what is in the files, and checks only what zstd checks: that a file is whole.
-package packed
+package history
 
 import (
 	"cmp"
@@ -16,17 +12,19 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// Suffix ends the name of a compressed file.
-const Suffix = ".zst"
+// Closed files of a recording are compressed. They are those of the zstd command: `zstd -dc requests/*.zst`. What is in them is checked elsewhere.
+
+// packedSuffix ends the name of a compressed file.
+const packedSuffix = ".zst"
 
 // partSuffix ends the name of a file that is being compressed. A file that a killed process left behind is written again.
-const partSuffix = Suffix + ".part"
+const partSuffix = packedSuffix + ".part"
 
 // window bounds the memory that compressing and reading take.
 const window = 4 << 20
 
-// Pack replaces a file by a compressed one, whose name ends with Suffix. If it cannot, or the process is killed, the file stays as it was.
-func Pack(name string) (err error) {
+// packFile replaces a file by a compressed one, whose name ends with packedSuffix. If it cannot, or the process is killed, the file stays as it was.
+func packFile(name string) (err error) {
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("compress %s: %w", name, err)
@@ -45,7 +43,7 @@ func Pack(name string) (err error) {
 	if err := errors.Join(compress(to, from), to.Close()); err != nil {
 		return err
 	}
-	if err := os.Rename(name+partSuffix, name+Suffix); err != nil {
+	if err := os.Rename(name+partSuffix, name+packedSuffix); err != nil {
 		return err
 	}
 	return os.Remove(name)
@@ -60,13 +58,13 @@ func compress(to io.Writer, from io.Reader) error {
 	return errors.Join(err, z.Close())
 }
 
-// Open opens a file that may have been compressed meanwhile. Where both are there, the compressing was not finished.
-func Open(files fs.FS, name string) (io.ReadCloser, error) {
+// openPacked opens a file that may have been compressed meanwhile. Where both are there, the compressing was not finished.
+func openPacked(files fs.FS, name string) (io.ReadCloser, error) {
 	plain, err := files.Open(name)
 	if !errors.Is(err, fs.ErrNotExist) {
 		return plain, err
 	}
-	packed, packedErr := files.Open(name + Suffix)
+	packed, packedErr := files.Open(name + packedSuffix)
 	if packedErr != nil {
 		return nil, err // that of the name which is meant
 	}
@@ -78,24 +76,24 @@ func Open(files fs.FS, name string) (io.ReadCloser, error) {
 	if err != nil {
 		return nil, errors.Join(err, packed.Close())
 	}
-	return &reader{z.IOReadCloser(), packed, slack + mostRatio*info.Size()}, nil
+	return &packedReader{z.IOReadCloser(), packed, slack + mostRatio*info.Size()}, nil
 }
 
-// Exists says whether a file is there, compressed or not, and of one that is not compressed how large it is; -1: it is compressed.
-func Exists(files fs.FS, name string) (size int64, err error) {
+// packedSize says whether a file is there, compressed or not, and of one that is not compressed how large it is; -1: it is compressed.
+func packedSize(files fs.FS, name string) (size int64, err error) {
 	info, err := fs.Stat(files, name)
 	if err == nil {
 		return info.Size(), nil
 	}
-	if _, packedErr := fs.Stat(files, name+Suffix); packedErr == nil {
+	if _, packedErr := fs.Stat(files, name+packedSuffix); packedErr == nil {
 		return -1, nil
 	}
 	return 0, err
 }
 
-// Name is the name of a file before it was compressed. Not ok: the file is a part of one.
-func Name(file string) (name string, ok bool) {
-	return strings.TrimSuffix(file, Suffix), !strings.HasSuffix(file, partSuffix)
+// unpackedName is the name of a file before it was compressed. Not ok: the file is a part of one.
+func unpackedName(file string) (name string, ok bool) {
+	return strings.TrimSuffix(file, packedSuffix), !strings.HasSuffix(file, partSuffix)
 }
 
 // mostRatio is how many times as large a file may be as its compressed form: several times as large as any that was written. A record may come from
@@ -107,14 +105,14 @@ const (
 
 var errTooLarge = fmt.Errorf("it unpacks to more than %d times its size, as no record does", mostRatio)
 
-type reader struct {
+type packedReader struct {
 	io.ReadCloser
 	file fs.File
 	left int64 // bytes that it may still have
 }
 
 // Read implements io.Reader.
-func (r *reader) Read(p []byte) (int, error) {
+func (r *packedReader) Read(p []byte) (int, error) {
 	n, err := r.ReadCloser.Read(p)
 	if r.left -= int64(n); r.left < 0 {
 		return 0, errTooLarge
@@ -123,4 +121,4 @@ func (r *reader) Read(p []byte) (int, error) {
 }
 
 // Close closes the file as well.
-func (r *reader) Close() error { return errors.Join(r.ReadCloser.Close(), r.file.Close()) }
+func (r *packedReader) Close() error { return errors.Join(r.ReadCloser.Close(), r.file.Close()) }

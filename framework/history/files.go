@@ -1,7 +1,4 @@
-// Package files does what a record needs of its files: their names, their checksums, and how one takes the place of another.
-//
-// It does not know what they contain.
-package files
+package history
 
 import (
 	"errors"
@@ -18,8 +15,8 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // Checksum is the CRC-32C of all that of is the checksum of, and of more.
 func Checksum(of uint32, more []byte) uint32 { return crc32.Update(of, castagnoli, more) }
 
-// Begin makes a file with its first line. What a killed process had begun is replaced.
-func Begin(name string, line []byte) (*os.File, error) {
+// beginFile makes a file with its first line. What a killed process had begun is replaced.
+func beginFile(name string, line []byte) (*os.File, error) {
 	file, err := os.OpenFile(name, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o644)
 	if err != nil {
 		return nil, err
@@ -30,9 +27,9 @@ func Begin(name string, line []byte) (*os.File, error) {
 	return file, nil
 }
 
-// LinkAnew gives a file a second name, which may exist: a killed process had given it. Where the file system has no such names, the file is
+// linkAgain gives a file a second name, which may exist: a killed process had given it. Where the file system has no such names, the file is
 // moved.
-func LinkAnew(name, second string) error {
+func linkAgain(name, second string) error {
 	if err := os.Remove(second); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -42,8 +39,8 @@ func LinkAnew(name, second string) error {
 	return os.Rename(name, second)
 }
 
-// WriteError adds a remedy to a write error.
-func WriteError(name string, err error) error {
+// writeError adds a remedy to a write error.
+func writeError(name string, err error) error {
 	var named *fs.PathError
 	if errors.As(err, &named) {
 		err = named.Err // the name appears only once
@@ -52,8 +49,8 @@ func WriteError(name string, err error) error {
 		name, err)
 }
 
-// Requests is a requests file, by its name.
-type Requests struct {
+// requestsFile is a requests file, by its name.
+type requestsFile struct {
 	Name   string // as it is when it is closed
 	Found  string // as it is
 	Worker string
@@ -62,12 +59,12 @@ type Requests struct {
 
 var requestsName = regexp.MustCompile(`^((.+)-([0-9]{5})\.csv)(\.open|\.zst)?$`)
 
-// RequestsOf is the requests file of a name; not ok: the name is of something else.
-func RequestsOf(found string) (r Requests, ok bool) {
+// requestsFileOf is the requests file of a name; not ok: the name is of something else.
+func requestsFileOf(found string) (r requestsFile, ok bool) {
 	parts := requestsName.FindStringSubmatch(found)
 	if parts == nil {
 		return r, false
 	}
 	n, err := strconv.Atoi(parts[3])
-	return Requests{Name: parts[1], Found: found, Worker: parts[2], Number: n}, err == nil
+	return requestsFile{Name: parts[1], Found: found, Worker: parts[2], Number: n}, err == nil
 }

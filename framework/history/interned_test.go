@@ -1,4 +1,4 @@
-package intern
+package history
 
 import (
 	"encoding/json"
@@ -11,7 +11,7 @@ import (
 
 // Equal values become one, and a copy holds nothing of the buffer that it was cut from.
 func TestEqualValuesAreOne(t *testing.T) {
-	var p Pool
+	var p internPool
 	buffer := strings.Repeat("backend", 2)
 	first, second, other := buffer[:7], buffer[7:], "gateway"
 	p.Texts(&first, &second, &other)

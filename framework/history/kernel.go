@@ -1,7 +1,4 @@
-// Package kernel knows the messages by which tools say that a kernel lacks a feature.
-//
-// It runs no tools.
-package kernel
+package history
 
 import (
 	"slices"
@@ -17,7 +14,7 @@ var kernelWords = []string{
 	"Could not process rule: Protocol not supported",
 }
 
-// Refused reports whether a tool's output means that the kernel lacks a feature.
-func Refused(said string) bool {
+// KernelRefused reports whether a tool's output means that the kernel lacks a feature.
+func KernelRefused(said string) bool {
 	return slices.ContainsFunc(kernelWords, func(words string) bool { return strings.Contains(said, words) })
 }

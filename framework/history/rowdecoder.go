@@ -1,0 +1,269 @@
+package history
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+)
+
+// maxLineBytes is the maximum length of a line in any file of a run: a longer line is damaged, and must not fill the
+// memory.
+const maxLineBytes = 1 << 20
+
+// Errors of a damaged line.
+var (
+	errCutOff   = errors.New("cut off in the middle of the line")
+	errLongLine = fmt.Errorf("the line is longer than %d bytes", maxLineBytes)
+)
+
+// rowDecoder reads rows into the fields to which its columns are bound.
+type rowDecoder struct {
+	known map[string]column
+	texts textCache
+
+	columns []column // the columns of this file, in order; a zero column is skipped
+	rest    []byte   // not yet read
+	line    int      // number of the row that was read last
+}
+
+// newRowDecoder returns a rowDecoder.
+func newRowDecoder(columns []column) *rowDecoder {
+	d := &rowDecoder{known: make(map[string]column)}
+	for _, c := range columns {
+		d.known[c.Name] = c
+	}
+	return d
+}
+
+// Header starts a new file, which is in memory as a whole. Columns are identified by their names in the header row; unknown
+// columns are skipped. The fields of missing columns stay as they are.
+func (d *rowDecoder) Header(csv []byte) error {
+	d.columns, d.line = d.columns[:0], 1
+	end := bytes.IndexByte(csv, '\n')
+	if end < 0 {
+		return d.fail(errCutOff)
+	}
+	names := string(csv[:end])
+	d.rest = csv[end+1:]
+	seen := make(map[string]bool)
+	for name := range strings.SplitSeq(names, ",") {
+		if seen[name] {
+			return d.fail(fmt.Errorf("two columns are named %.50q", name))
+		}
+		seen[name] = true
+		d.columns = append(d.columns, d.known[name])
+	}
+	for name, c := range d.known {
+		if c.Required && !seen[name] {
+			return d.fail(fmt.Errorf("no column is named %q: this is not a requests file", name))
+		}
+	}
+	return nil
+}
+
+// More reports whether the file has another row.
+func (d *rowDecoder) More() bool { return len(d.rest) > 0 }
+
+func (d *rowDecoder) fail(err error) error { return fmt.Errorf("row %d: %w", d.line, err) }
+
+// Line is the number of the row that was read last. The header row is row 1.
+func (d *rowDecoder) Line() int { return d.line }
+
+// Next reads one row. An error contains the number of the row. A last row without a newline is an error.
+func (d *rowDecoder) Next() error {
+	d.line++
+	data := d.rest
+	final := len(d.columns) - 1
+	for i := range d.columns {
+		stop := byte(',')
+		if i == final {
+			stop = '\n'
+		}
+		n, err := d.field(i, data, stop)
+		if err != nil {
+			return d.blame(i, err)
+		}
+		data = data[n:]
+	}
+	if len(d.rest)-len(data) > maxLineBytes {
+		return d.fail(errLongLine)
+	}
+	d.rest = data
+	return nil
+}
+
+// blame adds the row and the column to an error. If the data ends early, the error is errCutOff, whatever the field.
+func (d *rowDecoder) blame(i int, err error) error {
+	if bytes.IndexByte(d.rest, '\n') < 0 {
+		return d.fail(errCutOff)
+	}
+	for name, c := range d.known {
+		if c == d.columns[i] {
+			return d.fail(fmt.Errorf("column %s: %w", name, err))
+		}
+	}
+	return d.fail(fmt.Errorf("column %d: %w", i+1, err))
+}
+
+// field parses the field at the start of data into column i, and returns its length, including the stop byte.
+func (d *rowDecoder) field(i int, data []byte, stop byte) (int, error) {
+	switch c := &d.columns[i]; {
+	case c.Signed != nil:
+		return parseSigned(c.Signed, data, stop)
+	case c.Count != nil:
+		return parseCount(c.Count, data, stop)
+	case c.Number != nil:
+		return parseNumber(c.Number, data, stop)
+	case c.Flag != nil:
+		return parseFlag(c.Flag, data, stop)
+	case c.Text != nil:
+		text, hash, n, err := parseText(data, stop)
+		if err == nil {
+			*c.Text = d.texts.get(text, hash)
+		}
+		return n, err
+	default:
+		_, _, n, err := parseText(data, stop)
+		return n, err
+	}
+}
+
+// textCache returns the same string for equal bytes, because the rows of a file contain the same few names millions of times. A slot
+// keeps its last text, so memory is bounded. Different texts in the same slot only cost a copy.
+type textCache [1024]string
+
+// get returns text as a string. hash must be the same for equal texts.
+func (t *textCache) get(text []byte, hash uint32) string {
+	slot := &t[hash%uint32(len(t))]
+	if *slot != string(text) { // the compiler does not copy for the comparison
+		*slot = string(text)
+	}
+	return *slot
+}
+
+var (
+	errNoNumber       = errors.New("is not a whole number")
+	errNumberTooLarge = errors.New("is too large a number")
+	errNoFlag         = errors.New("is neither 0 nor 1")
+	errFields         = errors.New("too many or too few fields")
+	errQuotes         = errors.New("quotes do not match")
+)
+
+// parseCount reads digits up to stop.
+func parseCount(to *uint64, data []byte, stop byte) (int, error) {
+	const safe = 19 // 19 digits always fit into a uint64
+	var n uint64
+	i := 0
+	for i < len(data) && i < safe && data[i]-'0' <= 9 {
+		n = n*10 + uint64(data[i]-'0')
+		i++
+	}
+	for ; i >= safe && i < len(data) && data[i]-'0' <= 9; i++ {
+		digit := uint64(data[i] - '0')
+		if i > safe || n > (math.MaxUint64-digit)/10 {
+			return 0, errNumberTooLarge
+		}
+		n = n*10 + digit
+	}
+	if i == 0 {
+		return 0, errNoNumber
+	}
+	if i == len(data) || data[i] != stop {
+		return 0, wrongStop(data[i:], errNoNumber)
+	}
+	*to = n
+	return i + 1, nil
+}
+
+// wrongStop distinguishes a wrong number of fields from a malformed field.
+func wrongStop(rest []byte, otherwise error) error {
+	if len(rest) > 0 && (rest[0] == ',' || rest[0] == '\n') {
+		return errFields
+	}
+	return otherwise
+}
+
+func parseSigned(to *int64, data []byte, stop byte) (int, error) {
+	negative := len(data) > 0 && data[0] == '-'
+	sign := 0
+	limit := uint64(math.MaxInt64)
+	if negative {
+		sign, limit = 1, limit+1
+	}
+	var n uint64
+	used, err := parseCount(&n, data[sign:], stop)
+	if err != nil {
+		return 0, err
+	}
+	if n > limit {
+		return 0, errNumberTooLarge
+	}
+	*to = int64(n)
+	if negative {
+		*to = -*to
+	}
+	return used + sign, nil
+}
+
+func parseNumber(to *int, data []byte, stop byte) (int, error) {
+	var n int64
+	used, err := parseSigned(&n, data, stop)
+	if err != nil {
+		return 0, err
+	}
+	if n < math.MinInt32 || n > math.MaxInt32 {
+		return 0, errNumberTooLarge
+	}
+	*to = int(n)
+	return used, nil
+}
+
+func parseFlag(to *bool, data []byte, stop byte) (int, error) {
+	if len(data) < 2 || data[0] != '0' && data[0] != '1' {
+		return 0, errNoFlag
+	}
+	if data[1] != stop {
+		return 0, wrongStop(data[1:], errNoFlag)
+	}
+	*to = data[0] == '1'
+	return 2, nil
+}
+
+// parseText finds the text up to stop. The result points into data unless quotes had to be removed.
+func parseText(data []byte, stop byte) (text []byte, hash uint32, used int, err error) {
+	if len(data) > 0 && data[0] == '"' {
+		return parseQuoted(data, stop)
+	}
+	for i, c := range data {
+		if c == stop {
+			return data[:i], hash, i + 1, nil
+		}
+		if c == ',' || c == '\n' {
+			return nil, 0, 0, errFields
+		}
+		hash = hash*hashFactor + uint32(c)
+	}
+	return nil, 0, 0, errFields
+}
+
+// hashFactor gives names that differ in a single character different hashes.
+const hashFactor = 31
+
+func parseQuoted(data []byte, stop byte) (text []byte, hash uint32, used int, err error) {
+	for i := 1; i+1 < len(data) && data[i] != '\n'; i++ {
+		if data[i] == '"' {
+			if data[i+1] == stop {
+				return text, hash, i + 2, nil
+			}
+			if data[i+1] != '"' {
+				break
+			}
+			i++
+		}
+		text = append(text, data[i])
+		hash = hash*hashFactor + uint32(data[i])
+	}
+	return nil, 0, 0, errQuotes
+}
