@@ -23,7 +23,7 @@ func scaler(kind, name string, least, most int32) []runtime.Object {
 
 func TestAutoscalerMinimum(t *testing.T) {
 	const evidence = "HorizontalPodAutoscaler scaler may scale its 6 replicas down to "
-	caught(t, autoscalerMinimum,
+	caught(t, "autoscaler-minimum",
 		mutant{name: "one", more: scaler(Deployment, "backend", 1, 9), evidence: evidence + "1"},
 		mutant{name: "not set, which means one", more: scaler(Deployment, "backend", -1, 9), evidence: evidence + "1"},
 		mutant{name: "of a StatefulSet", statefulSet: true, more: scaler(StatefulSet, "backend", 1, 2), evidence: evidence + "1"},
@@ -41,7 +41,7 @@ func TestAutoscalerMinimum(t *testing.T) {
 // A single replica that an autoscaler leaves is mended at the autoscaler, which would undo another patch. One that it is about to scale up is none.
 func TestASingleReplicaOfAnAutoscaler(t *testing.T) {
 	one := workloads.Backend{Replicas: 1}
-	caught(t, singleReplica,
+	caught(t, "single-replica",
 		mutant{name: "which leaves it so", backend: one, more: scaler(Deployment, "backend", 1, 9), evidence: "spec.replicas is 1, and HorizontalPodAutoscaler scaler may leave it so"},
 		mutant{name: "which never has more", backend: one, more: scaler(Deployment, "backend", -1, 1), evidence: "spec.replicas is 1, and HorizontalPodAutoscaler scaler may leave it so"},
 	)

@@ -15,7 +15,7 @@ import (
 func TestBudgetBlocksDrains(t *testing.T) {
 	with := func(b workloads.Budget) workloads.Backend { return workloads.Backend{Budget: b} }
 	own := &metav1.LabelSelector{MatchLabels: map[string]string{workloads.LabelName: "backend"}}
-	caught(t, budgetBlocksDrains,
+	caught(t, "budget-blocks-drains",
 		mutant{
 			name: "none may be out", backend: with(workloads.Budget{MaxUnavailable: "0"}),
 			evidence: "budget backend demands maxUnavailable 0 and covers 6 pods, so none can ever be evicted",
@@ -38,7 +38,7 @@ func TestBudgetBlocksDrains(t *testing.T) {
 		},
 	)
 	const scaled = "budget backend demands minAvailable %s, so none can be evicted while HorizontalPodAutoscaler scaler leaves %s"
-	caught(t, budgetBlocksDrains,
+	caught(t, "budget-blocks-drains",
 		mutant{name: "as many as an autoscaler leaves", backend: with(workloads.Budget{MinAvailable: "2"}), more: scaler(Deployment, "backend", 2, 9), severity: Warning, evidence: fmt.Sprintf(scaled, "2", "2 pods")},
 		mutant{name: "more than an autoscaler leaves", backend: with(workloads.Budget{MinAvailable: "4"}), more: scaler(Deployment, "backend", 3, 9), severity: Warning, evidence: fmt.Sprintf(scaled, "4", "3 pods")},
 		mutant{name: "a share of them, rounded up", backend: with(workloads.Budget{MinAvailable: "67%"}), more: scaler(Deployment, "backend", 2, 9), severity: Warning, evidence: fmt.Sprintf(scaled, "67%", "2 pods")},
@@ -63,7 +63,7 @@ func TestBudgetOfASingleReplica(t *testing.T) {
 	w := newWorld(t, mutant{backend: workloads.Backend{Replicas: 1, Budget: workloads.Budget{MinAvailable: "1"}}})
 	w.settle()
 	r := w.audit()
-	if len(r.Findings) != 2 || r.Findings[0].Rule != singleReplica.ID || r.Findings[1].Rule != budgetBlocksDrains.ID {
+	if len(r.Findings) != 2 || r.Findings[0].Rule != "single-replica" || r.Findings[1].Rule != "budget-blocks-drains" {
 		t.Fatalf("found %s", listed(r.Findings))
 	}
 	if want := "with a single replica, each drain of its node is then an outage: run several replicas"; r.Findings[1].Caution != want {

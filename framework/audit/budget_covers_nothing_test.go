@@ -22,7 +22,7 @@ func TestBudgetCoversNothing(t *testing.T) {
 		return []runtime.Object{b}
 	}
 	typo := &metav1.LabelSelector{MatchLabels: map[string]string{"app": "carrt"}}
-	caught(t, budgetCoversNothing,
+	caught(t, "budget-covers-nothing",
 		mutant{name: "a typing error", kind: kindBudget, of: "cart", more: astray(typo), severity: Note, steps: -1, evidence: "no pod has the labels that budget cart selects: app=carrt", caution: "correct its selector, or delete it"},
 		mutant{name: "no selector", kind: kindBudget, of: "cart", more: astray(nil), severity: Note, steps: -1, evidence: "no pod has the labels that budget cart selects: <none>"},
 	)
@@ -47,7 +47,7 @@ func TestABudgetOfWhatCannotBeRead(t *testing.T) {
 	b := budget(shop, "cart", &metav1.LabelSelector{MatchLabels: map[string]string{"app": "cart"}})
 	b.Status.ExpectedPods = 0
 	c := Cluster{Budgets: []policyv1.PodDisruptionBudget{*b}, Unread: []Unread{{Resource: StatefulSets, Why: "forbidden"}}}
-	if r := Audit(c, Options{}); len(r.Findings) > 0 || len(r.NotChecked) != 1 || !slices.Contains(r.NotChecked[0].Rules, budgetCoversNothing.ID) {
+	if r := Audit(c, Options{}); len(r.Findings) > 0 || len(r.NotChecked) != 1 || !slices.Contains(r.NotChecked[0].Rules, "budget-covers-nothing") {
 		t.Errorf("found %s, not checked %+v", listed(r.Findings), r.NotChecked)
 	}
 	for name, test := range map[string]struct {
@@ -64,7 +64,7 @@ func TestABudgetOfWhatCannotBeRead(t *testing.T) {
 		"nothing, and it covers no pod": {c.Budgets, nil, false},
 	} {
 		c := Cluster{Budgets: test.budgets, Unread: test.unread}
-		if got := Audit(c, Options{}).Unsettled(&c, budgetCoversNothing.ID, shop, kindBudget, "cart"); got != test.want {
+		if got := Audit(c, Options{}).Unsettled(&c, "budget-covers-nothing", shop, kindBudget, "cart"); got != test.want {
 			t.Errorf("unread: %s: an earlier finding may still be true: %t", name, got)
 		}
 	}
@@ -77,7 +77,7 @@ func TestABudgetOfAnotherWorkload(t *testing.T) {
 	c := Cluster{Budgets: []policyv1.PodDisruptionBudget{*b}, Workloads: []Workload{{Kind: Deployment, Namespace: shop, Name: "cart", Replicas: 2}, {Kind: Deployment, Namespace: shop, Name: "web", Replicas: 1}}}
 	c.Workloads[0].Template.Labels = map[string]string{"app": "cart"}
 	c.Only("web")
-	if r := Audit(c, Options{Skip: []string{"single-replica"}}); r.Workloads != 1 || slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Rule == budgetCoversNothing.ID }) {
+	if r := Audit(c, Options{Skip: []string{"single-replica"}}); r.Workloads != 1 || slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Rule == "budget-covers-nothing" }) {
 		t.Errorf("%d workloads, found %s", r.Workloads, listed(r.Findings))
 	}
 }

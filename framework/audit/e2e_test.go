@@ -230,7 +230,7 @@ func TestPolicyOnARealAPIServer(t *testing.T) {
 			err := create(critical(t, test.backend, test.change), statefulSet)
 			if refused := apierrors.IsInvalid(err); refused != test.refused || err != nil && !refused {
 				t.Errorf("%s (StatefulSet: %v): %v; want refused: %v", test.name, statefulSet, err, test.refused)
-			} else if refused && !strings.Contains(err.Error(), policyMessage(DefaultCritical)) {
+			} else if refused && !strings.Contains(err.Error(), "a workload labelled "+DefaultCritical+" needs a topology spread constraint") {
 				t.Errorf("%s: the refusal %q does not say what to add", test.name, err)
 			}
 		}

@@ -44,7 +44,7 @@ func TestFixedNodePorts(t *testing.T) {
 		return func(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers[0].Args = []string{"serve", text} }
 	}
 	const upstreams = "upstream api { server 10.0.0.1:30443; server 10.0.0.3:30443; }\n"
-	caught(t, fixedNodePorts,
+	caught(t, "fixed-node-ports",
 		mutant{
 			name: "an argument", harm: arg("--upstreams=10.0.0.1:30443,10.0.0.4:30443"), more: []runtime.Object{api()}, caution: "cluster DNS",
 			evidence: "argument 2 of container backend names 10.0.0.1:30443 and 10.0.0.4:30443: node ports of Service api.core.svc:443 of nodes a1 and b2",
@@ -108,7 +108,7 @@ func TestHandMadeEndpoints(t *testing.T) {
 		return s
 	}
 	nodePort := workloads.Backend{NodePort: 30080}
-	caught(t, fixedNodePorts,
+	caught(t, "fixed-node-ports",
 		mutant{
 			name: "by hand", backend: nodePort, steps: 2,
 			more:     []runtime.Object{front(shop), written(shop, "me", 30080, "10.0.0.1", "10.0.0.2")},
@@ -157,7 +157,7 @@ func TestFixedUpstreamsOfAGateway(t *testing.T) {
 	w := newWorld(t, m)
 	w.settle()
 	r := w.audit()
-	if len(r.Findings) != 1 || r.Findings[0].Rule != fixedNodePorts.ID || r.Findings[0].Name != "gateway" {
+	if len(r.Findings) != 1 || r.Findings[0].Rule != "fixed-node-ports" || r.Findings[0].Name != "gateway" {
 		t.Fatalf("found %s", listed(r.Findings))
 	}
 	w.typed(r.Findings[0].Fix[0])

@@ -29,7 +29,7 @@ func TestLivenessAsksReadiness(t *testing.T) {
 		ready.PeriodSeconds, ready.FailureThreshold, live.PeriodSeconds, live.FailureThreshold = 0, 0, 0, 0
 	}
 	const begins, middle, ends = "container backend, which Service backend sends requests to, is restarted after ", " s without a good answer, and is not ready after ", " s without the same answer"
-	caught(t, livenessAsksReadiness,
+	caught(t, "liveness-asks-readiness",
 		mutant{name: "in the same time", harm: live(), severity: Note, evidence: begins + "10" + middle + "10" + ends},
 		mutant{name: "sooner", harm: live(fails(1, 1)), severity: Note, evidence: begins + "1" + middle + "10" + ends},
 		mutant{name: "by default", statefulSet: true, harm: live(defaults), severity: Note, evidence: begins + "30" + middle + "30" + ends},

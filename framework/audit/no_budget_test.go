@@ -24,7 +24,7 @@ func TestNoBudget(t *testing.T) {
 	none := workloads.Backend{Budget: workloads.NoBudget}
 	own := &metav1.LabelSelector{MatchLabels: map[string]string{workloads.LabelName: "backend"}}
 	const all = "evictions may take all 6 pods at once"
-	caught(t, noBudget,
+	caught(t, "no-budget",
 		mutant{name: "none", backend: none, evidence: all},
 		mutant{name: "a StatefulSet", backend: none, statefulSet: true, evidence: all},
 		mutant{

@@ -16,7 +16,7 @@ func TestNoMatchLabelKeys(t *testing.T) {
 	}
 	hard, soft := without(corev1.DoNotSchedule, workloads.Zone), without(corev1.ScheduleAnyway, workloads.Host)
 	spread := func(s ...workloads.Spread) workloads.Backend { return workloads.Backend{Spread: s} }
-	caught(t, noMatchLabelKeys,
+	caught(t, "no-match-label-keys",
 		mutant{
 			name: "both", backend: spread(hard, soft),
 			evidence: "no pod-template-hash in matchLabelKeys of the spread over topology.kubernetes.io/zone (DoNotSchedule) and kubernetes.io/hostname (ScheduleAnyway)",

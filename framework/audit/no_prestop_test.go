@@ -16,7 +16,7 @@ import (
 func TestNoPreStop(t *testing.T) {
 	const evidence = "container backend, which Service backend sends requests to, gets SIGTERM while requests still arrive"
 	none := workloads.Backend{PreStop: workloads.NoPreStop}
-	caught(t, noPreStop,
+	caught(t, "no-prestop",
 		mutant{name: "none", backend: none, evidence: evidence, caution: "Kubernetes 1.30"},
 		mutant{name: "a StatefulSet", backend: none, statefulSet: true, evidence: evidence},
 		mutant{
@@ -49,7 +49,7 @@ func TestNoPreStop(t *testing.T) {
 	drains := &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{Exec: &corev1.ExecAction{Command: []string{"wait-for-quiet"}}}}
 	const both = "containers proxy and backend, which requests to Service backend pass, get SIGTERM while requests still arrive at proxy"
 	const app = "container backend, which requests to Service backend pass, gets SIGTERM while requests still arrive at proxy"
-	caught(t, noPreStop,
+	caught(t, "no-prestop",
 		mutant{name: "a proxy, and an application behind it", harm: behind(false, nil, nil), evidence: both},
 		mutant{
 			name: "a proxy in front of an application that sleeps", harm: behind(false, nil, sleep(20)),

@@ -35,7 +35,7 @@ func TestNoReadinessProbe(t *testing.T) {
 			{Name: "prepare", Image: "x"}, {Name: "proxy", Image: "x", RestartPolicy: &always, ReadinessProbe: probe},
 		}
 	}
-	caught(t, noReadinessProbe,
+	caught(t, "no-readiness-probe",
 		mutant{name: "none", backend: noReadiness, evidence: evidence, caution: "only checks that the port accepts connections"},
 		mutant{name: "a StatefulSet", backend: noReadiness, evidence: evidence, statefulSet: true},
 		mutant{name: "only a sidecar's", backend: noReadiness, evidence: evidence, harm: sidecar},

@@ -13,7 +13,7 @@ func TestNoRoomToSurge(t *testing.T) {
 	onPort := func(d *appsv1.Deployment) {
 		d.Spec.Template.Spec.Containers[0].Ports = []corev1.ContainerPort{{ContainerPort: 80, HostPort: 8080}}
 	}
-	caught(t, noRoomToSurge, mutant{
+	caught(t, "no-room-to-surge", mutant{
 		name: "a pod on each node", backend: workloads.Backend{Replicas: 6}, harm: onPort,
 		evidence: "a rollout starts a new pod while all 6 old ones are there, and port 8080 of each of 6 nodes is taken",
 		caution:  "during a rollout it then runs one pod fewer",

@@ -22,7 +22,7 @@ func TestNoSpread(t *testing.T) {
 		}
 	}
 	const evidence = "no spread constraint and no anti-affinity is about its 3 replicas, which happen to be on 3 nodes"
-	caught(t, noSpread,
+	caught(t, "no-spread",
 		mutant{name: "luck", backend: none, on: []string{"a1", "b1", "c1"}, evidence: evidence},
 		mutant{name: "a StatefulSet", backend: none, statefulSet: true, on: []string{"a1", "b1", "c1"}, evidence: evidence},
 		mutant{name: "a constraint about other pods", backend: none, on: []string{"a1", "b1", "c1"}, evidence: evidence, harm: func(d *appsv1.Deployment) {

@@ -28,7 +28,7 @@ func TestOffersUnreadyPods(t *testing.T) {
 		return nil
 	}
 	const evidence = "Service clients sends requests to its pods whether they are ready or not (publishNotReadyAddresses)"
-	caught(t, offersUnreadyPods,
+	caught(t, "offers-unready-pods",
 		mutant{name: "with an address", more: service("clients", func(*corev1.ServiceSpec) {}), evidence: evidence, caution: "clusterIP None"},
 		mutant{name: "of a StatefulSet", statefulSet: true, more: service("clients", func(s *corev1.ServiceSpec) { s.ClusterIP = "10.96.0.9" }), evidence: evidence},
 	)

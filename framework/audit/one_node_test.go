@@ -17,7 +17,7 @@ func TestOneNode(t *testing.T) {
 		}
 	}
 	const all = "all 6 placed pods are on node a1"
-	caught(t, oneNode,
+	caught(t, "one-node",
 		mutant{name: "nothing spreads them", backend: workloads.Backend{Spread: workloads.NoSpread}, evidence: all},
 		mutant{name: "drawn together", backend: together, evidence: all},
 		mutant{
@@ -51,12 +51,12 @@ func TestOneNode(t *testing.T) {
 	w := newWorld(t, mutant{backend: workloads.Backend{Spread: workloads.NoSpread}, nodes: noZones})
 	w.settle()
 	r := w.audit()
-	if len(r.Findings) != 1 || r.Findings[0].Rule != oneNode.ID {
+	if len(r.Findings) != 1 || r.Findings[0].Rule != "one-node" {
 		t.Fatalf("found %s", listed(r.Findings))
 	}
 	w.typed(r.Findings[0].Fix[0])
 	w.settle()
-	if r = w.audit(); len(r.Findings) != 1 || r.Findings[0].Rule != oneZone.ID || r.Findings[0].Severity != Note {
+	if r = w.audit(); len(r.Findings) != 1 || r.Findings[0].Rule != "one-zone" || r.Findings[0].Severity != Note {
 		t.Errorf("after its patch: found %s", listed(r.Findings))
 	}
 }

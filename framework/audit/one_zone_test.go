@@ -21,7 +21,7 @@ func TestOneZone(t *testing.T) {
 			}
 		}
 	}
-	caught(t, oneZone,
+	caught(t, "one-zone",
 		mutant{
 			name: "spread over nodes only", backend: hosts, on: []string{"b1", "b2"},
 			evidence: "all 6 placed pods are in zone b, on 2 nodes", caution: "where a zone or node has no room",
@@ -56,7 +56,7 @@ func TestZonesWithoutLabels(t *testing.T) {
 	}
 	want := "nodes a1, a2, b1, b2, c1 and c2 carry no label topology.kubernetes.io/zone, so zones cannot be told apart; " +
 		"label them, or leave the rule out"
-	if n := r.NotChecked[0]; n.Why != want || n.Where() != "shop/Deployment/backend" || len(n.Rules) != 1 || n.Rules[0] != oneZone.ID {
+	if n := r.NotChecked[0]; n.Why != want || n.Where() != "shop/Deployment/backend" || len(n.Rules) != 1 || n.Rules[0] != "one-zone" {
 		t.Errorf("not checked: %+v", n)
 	}
 }

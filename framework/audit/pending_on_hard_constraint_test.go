@@ -21,7 +21,7 @@ func TestPendingOnHardConstraint(t *testing.T) {
 			}
 		}
 	}
-	caught(t, pendingOnHardConstraint,
+	caught(t, "pending-on-hard-constraint",
 		mutant{
 			name: "minDomains exceeds the domains that exist", backend: spread(workloads.Spread{Key: workloads.Zone, MinDomains: 4}, host),
 			evidence: "3 of 6 pods Pending, the first for 12m0s; the scheduler says: 0/8 nodes are available: " +
@@ -73,7 +73,7 @@ func TestPendingApart(t *testing.T) {
 	})
 	w.settle()
 	r := w.audit()
-	if len(r.Findings) != 1 || r.Findings[0].Rule != pendingOnHardConstraint.ID {
+	if len(r.Findings) != 1 || r.Findings[0].Rule != "pending-on-hard-constraint" {
 		t.Fatalf("found %s", listed(r.Findings))
 	}
 	w.typed(r.Findings[0].Fix[0])
@@ -105,7 +105,7 @@ func TestPendingForOtherReasons(t *testing.T) {
 		}
 		var got []Finding
 		for _, f := range Audit(c, Options{}).Findings {
-			if f.Rule == pendingOnHardConstraint.ID {
+			if f.Rule == "pending-on-hard-constraint" {
 				got = append(got, f)
 			}
 		}

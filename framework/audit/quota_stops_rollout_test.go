@@ -29,7 +29,7 @@ func TestQuotaStopsRollout(t *testing.T) {
 	good := workloads.Backend{Replicas: 6}
 	asking := workloads.Backend{Replicas: 6, Resources: workloads.Resources{CPU: "100m", CPULimit: "200m"}}
 	const begins = "a rollout starts a new pod while all 6 old ones are there, and ResourceQuota team has no room for it: "
-	caught(t, quotaStopsRollout,
+	caught(t, "quota-stops-rollout",
 		mutant{name: "pods", backend: good, more: quota("pods", "6", "6"), evidence: begins + "of 6 pods, 6 are used, and a pod takes 1", caution: "one pod fewer"},
 		mutant{name: "counted pods", backend: good, more: quota("count/pods", "8", "8"), evidence: begins + "of 8 count/pods, 8 are used, and a pod takes 1", caution: "one pod fewer"},
 		mutant{name: "requests", backend: asking, more: quota("requests.cpu", "650m", "600m"), evidence: begins + "of 650m requests.cpu, 600m are used, and a pod takes 100m", caution: "one pod fewer"},

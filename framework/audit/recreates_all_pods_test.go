@@ -26,7 +26,7 @@ func TestRecreatesAllPods(t *testing.T) {
 		p.Volumes = append(p.Volumes, corev1.Volume{Name: "data", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "data"}}})
 	}
 	const evidence = "its strategy is Recreate, and Service backend sends requests to its pods"
-	caught(t, recreatesAllPods,
+	caught(t, "recreates-all-pods",
 		mutant{name: "behind a Service", harm: recreate(), evidence: evidence, caution: "only if two revisions can run at the same time"},
 		mutant{name: "paused", harm: func(d *appsv1.Deployment) { recreate()(d); d.Spec.Paused = true }, evidence: evidence, caution: "its rollout is paused"},
 		mutant{name: "with a volume", harm: recreate(volume), severity: Note, steps: -1, evidence: evidence, caution: "with the same data"},

@@ -122,7 +122,7 @@ func Audit(c Cluster, o Options) Report {
 	for i := range c.Workloads {
 		for _, r := range rules {
 			s := subject{view: v, Workload: &c.Workloads[i], rule: r, report: &report}
-			if r.check != nil && !s.lacks(r) {
+			if r.check != nil && !s.lacks(r.needs...) {
 				r.check(&s)
 			}
 		}
@@ -131,7 +131,7 @@ func Audit(c Cluster, o Options) Report {
 		at := Workload{Kind: kindBudget, Namespace: c.Budgets[i].Namespace, Name: c.Budgets[i].Name}
 		for _, r := range rules {
 			s := subject{view: v, Workload: &at, rule: r, report: &report}
-			if r.checkBudget != nil && !s.lacks(r) {
+			if r.checkBudget != nil && !s.lacks(r.needs...) {
 				r.checkBudget(&s, coverOf(&c.Budgets[i]))
 			}
 		}
@@ -170,9 +170,9 @@ type subject struct {
 	report *Report
 }
 
-// lacks reports whether a resource that the rule needs could not be read. NotChecked has an entry for it already.
-func (s *subject) lacks(r Rule) bool {
-	return slices.ContainsFunc(r.needs, func(need Resource) bool {
+// lacks reports whether one of the resources could not be read. NotChecked has an entry for it already.
+func (s *subject) lacks(needs ...Resource) bool {
+	return slices.ContainsFunc(needs, func(need Resource) bool {
 		return s.cluster.unread(need, s.Namespace) || need == Pods && s.Kind == Deployment && s.cluster.unread(ReplicaSets, s.Namespace)
 	})
 }

@@ -22,7 +22,7 @@ func TestShortGracePeriod(t *testing.T) {
 	exec := func(words ...string) corev1.LifecycleHandler {
 		return corev1.LifecycleHandler{Exec: &corev1.ExecAction{Command: words}}
 	}
-	caught(t, shortGracePeriod,
+	caught(t, "short-grace-period",
 		mutant{
 			name: "all of it", harm: hook(10, sleep(10)),
 			evidence: "container backend sleeps 10 s in preStop, and terminationGracePeriodSeconds is 10",

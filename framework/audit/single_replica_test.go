@@ -15,7 +15,7 @@ func TestSingleReplica(t *testing.T) {
 	runs := func(image string) func(*appsv1.Deployment) {
 		return func(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers[0].Image = image }
 	}
-	caught(t, singleReplica,
+	caught(t, "single-replica",
 		mutant{name: "one", backend: one, evidence: "spec.replicas is 1", caution: "raise its minReplicas instead"},
 		mutant{
 			name: "not set, which means one", evidence: "spec.replicas is 1",

@@ -76,7 +76,7 @@ func TestSkewsAgreeWithTheRule(t *testing.T) {
 			exceeded = exceeded || k.Constraint == Soft && k.Skew > k.Allowed
 		}
 		for _, f := range Audit(c, Options{}).Findings {
-			found = found || f.Rule == softConstraintViolated.ID
+			found = found || f.Rule == "soft-constraint-violated"
 		}
 		if exceeded != found {
 			t.Errorf("%d: on %v, exceeded %v, found %v", i, on, exceeded, found)

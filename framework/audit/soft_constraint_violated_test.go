@@ -14,7 +14,7 @@ func TestSoftConstraintViolated(t *testing.T) {
 	apart := []workloads.Affinity{{Key: workloads.Host, Away: true, Weight: 100}}
 	crowdedNodes := []string{"a1", "b1", "c1", "a1", "b1", "c1"}
 	const byNode = "a1 has 2, a2 has 0, b1 has 2, b2 has 0, c1 has 2 and c2 has 0"
-	caught(t, softConstraintViolated,
+	caught(t, "soft-constraint-violated",
 		mutant{
 			name: "zones", backend: workloads.Backend{Spread: []workloads.Spread{softZone}}, on: []string{"a1", "a2", "a1", "a2", "b1", "c1"},
 			evidence: "the skew over topology.kubernetes.io/zone is 3, and 1 is preferred: a has 4, b has 1 and c has 1",

@@ -14,7 +14,7 @@ func TestUnmeetableAntiAffinity(t *testing.T) {
 	apart := func(replicas int32, key string) workloads.Backend {
 		return workloads.Backend{Replicas: replicas, Affinity: []workloads.Affinity{{Key: key, Away: true}}}
 	}
-	caught(t, unmeetableAntiAffinity,
+	caught(t, "unmeetable-anti-affinity",
 		mutant{
 			name: "more pods than zones", backend: apart(4, workloads.Zone), on: []string{"a1", "b1", "c1", "a2"},
 			evidence: "its 4 pods need as many domains of topology.kubernetes.io/zone, and 3 can take them",

@@ -22,7 +22,7 @@ func TestUnsettled(t *testing.T) {
 		{"the namespace was not", nil, []Unread{{Resource: Namespaces, Namespace: shop}}, true},
 	} {
 		c := Cluster{Workloads: test.workloads, Unread: test.unread}
-		if got := Audit(c, Options{}).Unsettled(&c, noBudget.ID, shop, Deployment, "web"); got != test.want {
+		if got := Audit(c, Options{}).Unsettled(&c, "no-budget", shop, Deployment, "web"); got != test.want {
 			t.Errorf("%s: %v, want %v", test.name, got, test.want)
 		}
 	}

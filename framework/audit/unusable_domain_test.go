@@ -20,7 +20,7 @@ func TestUnusableDomain(t *testing.T) {
 	}
 	const edge = "of topology.kubernetes.io/zone, edge can take none of its pods (cp is tainted node-role.kubernetes.io/control-plane " +
 		"and load is tainted holdfast.dev/role): the others may have "
-	caught(t, unusableDomain,
+	caught(t, "unusable-domain",
 		mutant{
 			name: "room so far", harm: anywhere, nodes: atEdge,
 			backend:  spread(3, workloads.Spread{Key: workloads.Zone, NodeTaintsPolicy: ignore}),

@@ -75,7 +75,7 @@ type mutant struct {
 
 // caught checks that exactly one rule finds each mutant, that the printed commands can be typed and fix it, and that nothing is
 // found afterwards.
-func caught(t *testing.T, rule Rule, mutants ...mutant) {
+func caught(t *testing.T, rule string, mutants ...mutant) {
 	t.Helper()
 	for _, m := range mutants {
 		t.Run(m.name, func(t *testing.T) { m.caught(t, rule) })
@@ -85,19 +85,19 @@ func caught(t *testing.T, rule Rule, mutants ...mutant) {
 // alsoOn tries the steps elsewhere, too; see e2e_test.go.
 var alsoOn func(w *world, fix []Step)
 
-func (m mutant) caught(t *testing.T, rule Rule) {
+func (m mutant) caught(t *testing.T, rule string) {
 	w := newWorld(t, m)
 	w.settle(m.on...)
 	report := w.audit()
 	if len(report.NotChecked) > 0 {
 		t.Fatalf("not checked: %+v", report.NotChecked)
 	}
-	if len(report.Findings) != 1 || report.Findings[0].Rule != rule.ID {
-		t.Fatalf("found %s; want %s alone", listed(report.Findings), rule.ID)
+	if len(report.Findings) != 1 || report.Findings[0].Rule != rule {
+		t.Fatalf("found %s; want %s alone", listed(report.Findings), rule)
 	}
 	f := report.Findings[0]
 	want := Finding{
-		Rule: rule.ID, Severity: std.Or(m.severity, rule.Severity), Namespace: shop, Kind: Deployment, Name: "backend", Evidence: m.evidence,
+		Rule: rule, Severity: std.Or(m.severity, Rules[slices.IndexFunc(Rules, func(r Rule) bool { return r.ID == rule })].Severity), Namespace: shop, Kind: Deployment, Name: "backend", Evidence: m.evidence,
 	}
 	if m.statefulSet {
 		want.Kind = StatefulSet

@@ -2,20 +2,15 @@ package audit
 
 import (
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/holdfast-ha/holdfast/framework/base/prose"
 )
-
-var unmeetableAntiAffinity = Rule{
-	ID: "unmeetable-anti-affinity", Severity: Error,
-	Title: "required anti-affinity cannot be met",
-	Why: "Pods that must not share a domain need one domain each. Any further pod stays Pending for ever. A rollout that must " +
-		"start a new pod before it ends an old one needs one more domain, and hangs without it.",
-	Doc: docAffinity, needs: []Resource{Nodes}, check: checkUnmeetableAntiAffinity,
-}
 
 func checkUnmeetableAntiAffinity(s *subject) {
 	for i, t := range s.antiAffinity() {
@@ -112,4 +107,110 @@ func (s *subject) asPreferences(terms []int) (ops []op) {
 		ops = append(ops, op{"add", pathPreferredApart + "/-", p})
 	}
 	return ops
+}
+
+func checkNoRoomToSurge(s *subject) {
+	port := s.hostPort()
+	room := len(s.homes().nodes)
+	if port == 0 || !s.surges() || s.Replicas > room || s.Replicas+1 <= room {
+		return
+	}
+	ops, _ := s.letGo(0)
+	s.find(Finding{
+		Evidence: fmt.Sprintf("a rollout starts a new pod while all %d old ones are there, and port %d of each of %d nodes is taken", s.Replicas, port, room),
+		Fix:      s.patchOps(ops), Caution: "during a rollout it then runs one pod fewer than wanted",
+	})
+}
+
+// hostPort is a port of the node that a container has; 0: none has one.
+func (s *subject) hostPort() int32 {
+	for _, c := range running(s.Template.Spec) {
+		for _, p := range c.Ports {
+			if p.HostPort != 0 {
+				return p.HostPort
+			}
+		}
+	}
+	return 0
+}
+
+func checkQuotaStopsRollout(s *subject) {
+	if !s.surges() {
+		return
+	}
+	for _, q := range s.inside(s.Namespace).quotas {
+		why := s.exceeds(q)
+		if why == "" {
+			continue
+		}
+		ops, _ := s.letGo(0)
+		// A new pod that is refused meanwhile is tried again later each time, and an old one counts until it is gone.
+		ops = append(ops, op{"add", "/spec/strategy/rollingUpdate/maxSurge", 0})
+		s.find(Finding{
+			Evidence: fmt.Sprintf("a rollout starts a new pod while all %d old ones are there, and ResourceQuota %s has no room for it: %s", s.Replicas, q.Name, why),
+			Fix:      s.patchOps(ops), Caution: "during a rollout it then runs one pod fewer than wanted",
+		})
+		return
+	}
+}
+
+// exceeds says what of a quota one pod more would exceed; empty: nothing.
+func (s *subject) exceeds(q *corev1.ResourceQuota) string {
+	if len(q.Spec.Scopes) > 0 || q.Spec.ScopeSelector != nil {
+		return ""
+	}
+	for _, name := range slices.Sorted(maps.Keys(q.Status.Hard)) {
+		used, known := q.Status.Used[name]
+		more := s.asks(string(name))
+		if !known || more.IsZero() {
+			continue
+		}
+		sum, hard := used.DeepCopy(), q.Status.Hard[name]
+		if sum.Add(more); sum.Cmp(hard) > 0 {
+			return fmt.Sprintf("of %s %s, %s are used, and a pod takes %s", hard.String(), name, used.String(), more.String())
+		}
+	}
+	return ""
+}
+
+// asks is how much of a quota's resource a pod of the subject takes.
+func (s *subject) asks(name string) (sum resource.Quantity) {
+	if name == "pods" || name == "count/pods" {
+		return resource.MustParse("1")
+	}
+	what, limits := strings.CutPrefix(name, "limits.")
+	what = strings.TrimPrefix(what, "requests.")
+	for _, c := range running(s.Template.Spec) {
+		if limits {
+			sum.Add(c.Resources.Limits[corev1.ResourceName(what)])
+			continue
+		}
+		asked, has := c.Resources.Requests[corev1.ResourceName(what)]
+		if !has { // Kubernetes' own default
+			asked = c.Resources.Limits[corev1.ResourceName(what)]
+		}
+		sum.Add(asked)
+	}
+	return sum
+}
+
+func checkRecreatesAllPods(s *subject) {
+	serving, _ := s.served()
+	if s.Kind != Deployment || s.Update.Rolling {
+		return
+	}
+	for _, c := range serving {
+		if c.metrics {
+			continue
+		}
+		f := Finding{Evidence: fmt.Sprintf("its strategy is Recreate, and Service %s sends requests to its pods", c.service)}
+		if s.Claims || s.stateful() {
+			f.Severity, f.Caution = Note, "no patch can know whether two revisions can run at the same time with the same data"
+		} else {
+			f.Fix = []Step{s.patch(s.target(), StrategicPatch, object{"spec": object{"strategy": object{"type": "RollingUpdate"}}})}
+			f.Caution = sentences("only if two revisions can run at the same time", s.rollout())
+		}
+		s.find(f)
+		return
+	}
 }
