@@ -6,7 +6,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/base/prose"
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/history/stages"
+	"github.com/holdfast-ha/holdfast/framework/history/timeline"
 	"github.com/holdfast-ha/holdfast/framework/judge"
 	"github.com/holdfast-ha/holdfast/framework/judge/analysis/attribution"
 	"github.com/holdfast-ha/holdfast/framework/judge/analysis/disturbances"
@@ -28,7 +28,7 @@ func Describe(run history.Run, verdicts []verdict.Verdict) Scenario {
 	for _, p := range run.Phases() {
 		s.Phases = append(s.Phases, Phase{p.Name, Seconds(p.From), Seconds(p.To)})
 	}
-	for _, f := range stages.Faults(run) {
+	for _, f := range timeline.Faults(run) {
 		s.Faults = append(s.Faults, faultOf(f))
 	}
 	if run.Header.Mutant != nil {

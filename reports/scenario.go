@@ -8,7 +8,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/base/stats"
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/history/stages"
+	"github.com/holdfast-ha/holdfast/framework/history/timeline"
 	"github.com/holdfast-ha/holdfast/framework/judge"
 	"github.com/holdfast-ha/holdfast/framework/judge/analysis/attribution"
 	"github.com/holdfast-ha/holdfast/reports/words"
@@ -213,7 +213,7 @@ func (s *Scenario) Bounds95() (requests, disruptions *float64) {
 	return requests, disruptions
 }
 
-func faultOf(f stages.FaultLife) Fault {
+func faultOf(f timeline.FaultLife) Fault {
 	at := func(m history.Moment) *Seconds {
 		if !m.OK {
 			return nil

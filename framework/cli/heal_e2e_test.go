@@ -16,7 +16,7 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters/kind"
 	"github.com/holdfast-ha/holdfast/framework/base/poll"
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/history/stages"
+	"github.com/holdfast-ha/holdfast/framework/history/timeline"
 )
 
 // killed are scenarios with different faults, by the flags of `holdfast up` for their cluster, and what `holdfast heal` must print after
@@ -182,7 +182,7 @@ func (h harness) killInTheMiddleOf(scenario string) {
 		if err != nil {
 			return false, "", err
 		}
-		faults := stages.Faults(run)
+		faults := timeline.Faults(run)
 		return len(faults) > 0 && faults[len(faults)-1].Seen.OK, "not seen yet", nil
 	})
 	err = errors.Join(err, c.Process.Kill())

@@ -9,7 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/holdfast-ha/holdfast/framework/history/rollout"
+	"github.com/holdfast-ha/holdfast/framework/history/timeline"
 	"github.com/holdfast-ha/holdfast/workloads"
 )
 
@@ -61,9 +61,9 @@ func HindranceOf(p corev1.Pod) Hindrance {
 			name = "init " + name
 		}
 		switch w := c.State.Waiting; {
-		case w != nil && rollout.Stuck(w.Reason):
+		case w != nil && timeline.Stuck(w.Reason):
 			return Hindrance{Why: fmt.Sprintf("%s: %s: %s", name, w.Reason, w.Message), Pod: p.Name}
-		case c.RestartCount >= rollout.Crashes && !c.Ready:
+		case c.RestartCount >= timeline.Crashes && !c.Ready:
 			h := Hindrance{Why: fmt.Sprintf("%s was restarted %d times", name, c.RestartCount), Pod: p.Name, Container: c.Name, how: running, runs: c.RestartCount}
 			if w != nil {
 				h.how = crashed

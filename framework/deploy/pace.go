@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/holdfast-ha/holdfast/framework/history/rollout"
+	"github.com/holdfast-ha/holdfast/framework/history/timeline"
 )
 
 // pace is how far everything has come that is awaited at the same time: what is hindered may need what is on its way.
@@ -52,7 +52,7 @@ func (p *pace) see(object, saw string, h Hindrance) (hopeless bool) {
 	}
 	switch lasts := now.Sub(first.at); h.how {
 	case refused:
-		return min(lasts, now.Sub(p.moved)) > rollout.Hopeless
+		return min(lasts, now.Sub(p.moved)) > timeline.HopelessAfter
 	case crashed:
 		return lasts > StuckAfter && !first.at.Before(p.moved)
 	case running:

@@ -9,7 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/holdfast-ha/holdfast/framework/base/poll"
-	"github.com/holdfast-ha/holdfast/framework/history/rollout"
+	"github.com/holdfast-ha/holdfast/framework/history/timeline"
 	"github.com/holdfast-ha/holdfast/framework/observe"
 )
 
@@ -104,14 +104,14 @@ const (
 	// lookEvery is how often Kubernetes is asked why a rollout does not come to its end.
 	lookEvery = 5 * time.Second
 	// hopeless is longer than the time that must pass in the record, whose watches may hear of the last change later.
-	hopeless = rollout.Hopeless + 2*lookEvery
+	hopeless = timeline.HopelessAfter + 2*lookEvery
 	// finishLimit bounds the wait for a rollout. Kubernetes' own default deadline for progress is ten minutes.
 	finishLimit = SettleLimit + time.Minute
 )
 
 // finish waits until a rollout has settled, or Kubernetes says that it does not; stuck is why, and no error.
 func (t Target) finish(ctx context.Context, what string) (witness, stuck string, err error) {
-	var watch rollout.Watch
+	var watch timeline.RolloutWatch
 	began := time.Now()
 	next := began
 	err = poll.Until(ctx, t.kind()+" "+t.Workload+" "+what, finishLimit, func(ctx context.Context) (bool, string, error) {
@@ -133,7 +133,7 @@ func (t Target) finish(ctx context.Context, what string) (witness, stuck string,
 }
 
 // watch takes in what the cluster says of the workload just now.
-func (t Target) watch(ctx context.Context, into *rollout.Watch, at time.Duration) error {
+func (t Target) watch(ctx context.Context, into *timeline.RolloutWatch, at time.Duration) error {
 	d, err := t.deployment(ctx)
 	if err != nil {
 		return err

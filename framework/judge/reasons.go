@@ -9,7 +9,6 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/base/prose"
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/history/stages"
 	"github.com/holdfast-ha/holdfast/framework/history/timeline"
 	"github.com/holdfast-ha/holdfast/framework/judge/analysis/evidence"
 	"github.com/holdfast-ha/holdfast/framework/judge/verdict"
@@ -130,7 +129,7 @@ func (c scene) unready() (list []history.Pod, why string) {
 
 // touched reports whether a fault names a pod or its node.
 func (c scene) touched(pod, node string) bool {
-	return slices.ContainsFunc(c.f.Faults, func(f stages.FaultLife) bool { return slices.Contains(f.Pods, pod) || slices.Contains(f.Nodes, node) })
+	return slices.ContainsFunc(c.f.Faults, func(f timeline.FaultLife) bool { return slices.Contains(f.Pods, pod) || slices.Contains(f.Nodes, node) })
 }
 
 // unless is a sentence about the moment, if what it denies is not so.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/base/prose"
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/history/stages"
+	"github.com/holdfast-ha/holdfast/framework/history/timeline"
 	"github.com/holdfast-ha/holdfast/framework/judge/analysis/disturbances"
 	"github.com/holdfast-ha/holdfast/framework/judge/analysis/evidence"
 	"github.com/holdfast-ha/holdfast/framework/judge/analysis/parts"
@@ -114,7 +114,7 @@ func (r *recording) command() (d verdict.Missing) {
 		return nil
 	}
 	from, to := r.run.UnderLoad()
-	steps := slices.DeleteFunc(stages.Steps(r.run), func(s stages.StepLife) bool { return s.What != history.CommandStep })
+	steps := slices.DeleteFunc(timeline.Steps(r.run), func(s timeline.StepLife) bool { return s.What != history.CommandStep })
 	switch {
 	case len(steps) != 1 || !steps[0].Begin.OK:
 		d.Add("the record does not say when the command began")

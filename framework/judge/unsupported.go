@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/history/stages"
+	"github.com/holdfast-ha/holdfast/framework/history/timeline"
 	"github.com/holdfast-ha/holdfast/framework/judge/verdict"
 )
 
@@ -31,7 +31,7 @@ func Unsupported(run history.Run, verdicts []verdict.Verdict) string {
 			return ""
 		}
 	}
-	for _, fault := range stages.Faults(run) {
+	for _, fault := range timeline.Faults(run) {
 		if refused[fault.ID] && fault.Seen.OK {
 			return ""
 		}

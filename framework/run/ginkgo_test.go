@@ -24,7 +24,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/fault"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
-	"github.com/holdfast-ha/holdfast/framework/history/stages"
+	"github.com/holdfast-ha/holdfast/framework/history/timeline"
 	"github.com/holdfast-ha/holdfast/framework/judge/invariant"
 	"github.com/holdfast-ha/holdfast/framework/run/progress"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
@@ -277,7 +277,7 @@ func ctrlCUndoes(t *testing.T, plot string) {
 		t.Fatal(err)
 	}
 	var healed []string
-	for _, f := range stages.Faults(r) {
+	for _, f := range timeline.Faults(r) {
 		if f.Healed.OK {
 			healed = append(healed, f.Name)
 		}

@@ -11,7 +11,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 	ht "github.com/holdfast-ha/holdfast/framework/history/historytest"
 	"github.com/holdfast-ha/holdfast/framework/history/historytest/adversary"
-	"github.com/holdfast-ha/holdfast/framework/history/stages"
+	"github.com/holdfast-ha/holdfast/framework/history/timeline"
 	"github.com/holdfast-ha/holdfast/framework/judge/analysis/evidence"
 	"github.com/holdfast-ha/holdfast/framework/judge/invariant"
 )
@@ -128,7 +128,7 @@ func underLoad(random *rand.Rand, b *ht.Builder) history.Offset {
 
 func aFault(random *rand.Rand, b *ht.Builder) int {
 	var ids []int
-	for _, f := range stages.Faults(b.Run()) {
+	for _, f := range timeline.Faults(b.Run()) {
 		ids = append(ids, f.ID)
 	}
 	return pick(random, ids...)

@@ -6,7 +6,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 	ht "github.com/holdfast-ha/holdfast/framework/history/historytest"
-	"github.com/holdfast-ha/holdfast/framework/history/stages"
+	"github.com/holdfast-ha/holdfast/framework/history/timeline"
 	"github.com/holdfast-ha/holdfast/framework/judge"
 	"github.com/holdfast-ha/holdfast/framework/judge/invariant"
 	"github.com/holdfast-ha/holdfast/framework/judge/verdict"
@@ -85,7 +85,7 @@ func TestAttacks(t *testing.T) {
 }
 
 // fault is the first of a record.
-func fault(b *ht.Builder) stages.FaultLife { return stages.Faults(b.Run())[0] }
+func fault(b *ht.Builder) timeline.FaultLife { return timeline.Faults(b.Run())[0] }
 
 // restart moves what was due in a time to its end, as a worker that stood still does it.
 func restart(b *ht.Builder, from, to history.Offset, of func(history.Lane) bool) bool {
@@ -249,7 +249,7 @@ func faultBeforeLoad(b *ht.Builder) bool {
 // loadAfterFault moves the beginning of every phase but the last past the faults.
 func loadAfterFault(b *ht.Builder) bool {
 	var healed, drained history.Offset
-	for _, f := range stages.Faults(b.Run()) {
+	for _, f := range timeline.Faults(b.Run()) {
 		healed = max(healed, f.Healed.At)
 	}
 	_, drained = b.Run().UnderLoad()

@@ -5,7 +5,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 	ht "github.com/holdfast-ha/holdfast/framework/history/historytest"
-	"github.com/holdfast-ha/holdfast/framework/history/stages"
+	"github.com/holdfast-ha/holdfast/framework/history/timeline"
 	"github.com/holdfast-ha/holdfast/framework/judge"
 	"github.com/holdfast-ha/holdfast/framework/judge/invariant"
 	"github.com/holdfast-ha/holdfast/framework/judge/verdict"
@@ -122,7 +122,7 @@ func TestAnswersWithinEvidence(t *testing.T) {
 // which no client gives up on.
 func TestInvisibleAndSlow(t *testing.T) {
 	_, run := unpackGolden(t, "drain-one-worker")
-	rows, began := rowsOf(t, run), stages.Faults(run)[0].Injecting.At
+	rows, began := rowsOf(t, run), timeline.Faults(run)[0].Injecting.At
 	p := invariant.AnswersWithin{}
 	if v := judge.Check(run, p); v.Outcome != verdict.Held {
 		t.Errorf("as it was it is %s: %s", v.Outcome, v.Seen)

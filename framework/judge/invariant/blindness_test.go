@@ -7,7 +7,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 	ht "github.com/holdfast-ha/holdfast/framework/history/historytest"
-	"github.com/holdfast-ha/holdfast/framework/history/stages"
+	"github.com/holdfast-ha/holdfast/framework/history/timeline"
 	"github.com/holdfast-ha/holdfast/framework/judge"
 	"github.com/holdfast-ha/holdfast/framework/judge/invariant"
 	"github.com/holdfast-ha/holdfast/framework/judge/verdict"
@@ -41,7 +41,7 @@ func doubted(t *testing.T, v verdict.Verdict, why string) {
 func TestNothingWasSent(t *testing.T) {
 	_, run := unpackGolden(t, "drain-one-worker")
 	rows := rowsOf(t, run)
-	fault := stages.Faults(run)[0]
+	fault := timeline.Faults(run)[0]
 	began, healing, healed := fault.Injecting.At, fault.Healing.At, fault.Healed.At
 	_, end, _ := run.Window(history.Recovered)
 	both := []history.Lane{history.LaneFresh, history.LaneReused}
@@ -77,7 +77,7 @@ func TestNothingWasSent(t *testing.T) {
 // TestShortStandstill: a load worker may be late by as much as it is on busy machines. The verdict says what went unseen.
 func TestShortStandstill(t *testing.T) {
 	_, run := unpackGolden(t, "drain-one-worker")
-	rows, began := rowsOf(t, run), stages.Faults(run)[0].Injecting.At
+	rows, began := rowsOf(t, run), timeline.Faults(run)[0].Injecting.At
 	late(rows, []history.Lane{history.LaneFresh, history.LaneReused}, began+1200*ms, began+1440*ms)
 	unsend(&rows[slices.IndexFunc(rows, func(r history.Request) bool { return r.Lane == history.LaneFresh && r.Sent >= began+2*second })])
 	v := check(t, withRows(run, rows), invariant.NoFailedRequests{}, verdict.Held, 0,
@@ -117,7 +117,7 @@ func TestLostNodeAndNothingSent(t *testing.T) {
 // TestOneOfTwoWorkersStandsStill: what the other sends comes from another node, and shows nothing of what the first would meet.
 func TestOneOfTwoWorkersStandsStill(t *testing.T) {
 	_, run := unpackGolden(t, "drain-one-worker")
-	rows, began := rowsOf(t, run), stages.Faults(run)[0].Injecting.At
+	rows, began := rowsOf(t, run), timeline.Faults(run)[0].Injecting.At
 	for i := range rows {
 		if r := &rows[i]; r.Seq%2 == 1 {
 			r.Worker = "load-1"

@@ -10,7 +10,6 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 	ht "github.com/holdfast-ha/holdfast/framework/history/historytest"
-	"github.com/holdfast-ha/holdfast/framework/history/stages"
 	"github.com/holdfast-ha/holdfast/framework/history/timeline"
 	"github.com/holdfast-ha/holdfast/framework/judge"
 	"github.com/holdfast-ha/holdfast/framework/judge/invariant"
@@ -241,7 +240,7 @@ func TestWhatWasBrokenBeforeTheFaultCatchesNothing(t *testing.T) {
 	if got := judge.Caught(run, verdicts); got.Outcome != verdict.Held {
 		t.Fatalf("as it was: %s: %s", got.Outcome, got.Seen)
 	}
-	verdicts[0].At = stages.Faults(run)[0].Injecting.At - 1
+	verdicts[0].At = timeline.Faults(run)[0].Injecting.At - 1
 	if got := judge.Caught(run, verdicts); got.Outcome != verdict.Unknown || !strings.Contains(got.Seen, "before the first fault began at 8.082s") {
 		t.Errorf("%s: %s", got.Outcome, got.Seen)
 	}

@@ -6,7 +6,6 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/base/prose"
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/history/stages"
 	"github.com/holdfast-ha/holdfast/framework/history/timeline"
 	"github.com/holdfast-ha/holdfast/framework/judge/analysis/budget"
 	"github.com/holdfast-ha/holdfast/framework/judge/analysis/evidence"
@@ -93,7 +92,7 @@ type drained struct {
 }
 
 // follow takes in one drain.
-func (r *drained) follow(f *evidence.Run, key history.Key, fault stages.FaultLife) {
+func (r *drained) follow(f *evidence.Run, key history.Key, fault timeline.FaultLife) {
 	at := fault.Healing.At
 	r.nodes = append(r.nodes, fault.Nodes...)
 	before := f.Record.StateAt(fault.Injecting.At)

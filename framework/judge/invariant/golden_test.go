@@ -17,7 +17,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 	ht "github.com/holdfast-ha/holdfast/framework/history/historytest"
-	"github.com/holdfast-ha/holdfast/framework/history/stages"
+	"github.com/holdfast-ha/holdfast/framework/history/timeline"
 	"github.com/holdfast-ha/holdfast/framework/judge"
 	"github.com/holdfast-ha/holdfast/framework/judge/verdict"
 )
@@ -178,7 +178,7 @@ func TestGoldenRunsCoverEnough(t *testing.T) {
 		for _, v := range judgeAsStored(run) {
 			found = append(found, v.Kind+" "+string(v.Outcome))
 		}
-		for _, f := range stages.Faults(run) {
+		for _, f := range timeline.Faults(run) {
 			found = append(found, f.Name)
 		}
 		info, err := os.Stat(filepath.Join(goldenFolder, name+packedSuffix))

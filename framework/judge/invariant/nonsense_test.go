@@ -8,7 +8,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 	ht "github.com/holdfast-ha/holdfast/framework/history/historytest"
-	"github.com/holdfast-ha/holdfast/framework/history/stages"
+	"github.com/holdfast-ha/holdfast/framework/history/timeline"
 	"github.com/holdfast-ha/holdfast/framework/judge"
 	"github.com/holdfast-ha/holdfast/framework/judge/invariant"
 	"github.com/holdfast-ha/holdfast/framework/judge/verdict"
@@ -39,13 +39,13 @@ var edits = map[string]struct {
 	"a fault that is seen twice":     {func(r *history.Run) { stageAgain(r, history.Seen) }, " has the stage seen again at "},
 	"an undo that begins twice":      {func(r *history.Run) { stageAgain(r, history.Healing) }, " has the stage healing again at "},
 	"a stage that no fault has": {func(r *history.Run) {
-		addEvent(r, history.Event{Fault: &history.FaultMark{ID: stages.Faults(*r)[0].ID, Name: stages.Faults(*r)[0].Name, Stage: "bitten"}})
+		addEvent(r, history.Event{Fault: &history.FaultMark{ID: timeline.Faults(*r)[0].ID, Name: timeline.Faults(*r)[0].Name, Stage: "bitten"}})
 	}, ` has a stage "bitten" at `},
 	"a fault of two names": {func(r *history.Run) {
-		addEvent(r, history.Event{Fault: &history.FaultMark{ID: stages.Faults(*r)[0].ID, Name: "tea", Stage: history.Healed}})
+		addEvent(r, history.Event{Fault: &history.FaultMark{ID: timeline.Faults(*r)[0].ID, Name: "tea", Stage: history.Healed}})
 	}, ", and at "},
 	"a witness that was asked after the revert began": {func(r *history.Run) {
-		f := stages.Faults(*r)[0]
+		f := timeline.Faults(*r)[0]
 		addEvent(r, history.Event{Fault: &history.FaultMark{ID: f.ID, Name: f.Name, Stage: history.Lasting}})
 	}, " was checked at "},
 	"a promise of the future":   {func(r *history.Run) { r.Header.Promises[0].Kind = "Eternity" }, `this version of holdfast does not know kind "Eternity"`},
@@ -62,7 +62,7 @@ func addEvent(r *history.Run, e history.Event) {
 
 // stageAgain writes a stage of the first fault once more.
 func stageAgain(r *history.Run, stage history.FaultStage) {
-	f := stages.Faults(*r)[0]
+	f := timeline.Faults(*r)[0]
 	addEvent(r, history.Event{Fault: &history.FaultMark{ID: f.ID, Name: f.Name, Stage: stage}})
 }
 

@@ -7,8 +7,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/base/prose"
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/history/rollout"
-	"github.com/holdfast-ha/holdfast/framework/history/stages"
+	"github.com/holdfast-ha/holdfast/framework/history/timeline"
 	"github.com/holdfast-ha/holdfast/framework/judge/analysis/evidence"
 	"github.com/holdfast-ha/holdfast/framework/judge/verdict"
 )
@@ -55,7 +54,7 @@ func (p RolloutCompletes) Judge(f *evidence.Run, missing verdict.Missing) verdic
 		switch {
 		case u.done.OK:
 			missing = append(missing, u.replaced(f, key)...)
-		case u.reason == rollout.Reason{}:
+		case u.reason == timeline.RolloutReason{}:
 			missing.Add("%s: %s", u.words(key), u.saw)
 		case 2*slowed > u.ended-u.watch.Since():
 			why.Count(&v, 1)
@@ -96,10 +95,10 @@ type update struct {
 	began, ended history.Offset // ended: by another change of the template, or by the record
 	done         history.Moment // the controller saw all replicas updated and available
 	saw          string         // at the end
-	watch        rollout.Watch
-	reason       rollout.Reason // at the end, why it does not come to one; the zero Reason: it may
-	forward      bool           // a fault made it; otherwise it is a rollback
-	before       history.Offset // when the fault that made it began
+	watch        timeline.RolloutWatch
+	reason       timeline.RolloutReason // at the end, why it does not come to one; the zero RolloutReason: it may
+	forward      bool                   // a fault made it; otherwise it is a rollback
+	before       history.Offset         // when the fault that made it began
 }
 
 func (u *update) words(key history.Key) string {
@@ -161,7 +160,7 @@ func updatesOf(f *evidence.Run, key history.Key) (all []update) {
 		if u.ended = end; i+1 < len(all) {
 			u.ended = all[i+1].began
 		}
-		u.reason = u.watch.Hopeless(u.ended, rollout.Hopeless)
+		u.reason = u.watch.Hopeless(u.ended, timeline.HopelessAfter)
 	}
 	return all
 }
@@ -185,7 +184,7 @@ func (u *update) see(at history.Offset, w history.Workload, pods []history.Pod) 
 }
 
 // by finds out whether a fault or its revert made the update: which of them began last.
-func (u *update) by(faults []stages.FaultLife) {
+func (u *update) by(faults []timeline.FaultLife) {
 	var healing history.Offset
 	for _, fault := range faults {
 		if m := fault.Injecting; m.OK && m.At <= u.began {

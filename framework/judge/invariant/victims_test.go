@@ -8,7 +8,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 	ht "github.com/holdfast-ha/holdfast/framework/history/historytest"
-	"github.com/holdfast-ha/holdfast/framework/history/stages"
+	"github.com/holdfast-ha/holdfast/framework/history/timeline"
 	"github.com/holdfast-ha/holdfast/framework/judge"
 	"github.com/holdfast-ha/holdfast/framework/judge/invariant"
 	"github.com/holdfast-ha/holdfast/framework/judge/verdict"
@@ -64,7 +64,7 @@ func TestVictimsWithoutTraffic(t *testing.T) {
 	} {
 		t.Run(attack.golden+" on "+string(attack.moved[0]), func(t *testing.T) {
 			_, run := unpackGolden(t, attack.golden)
-			victims := stages.Faults(run)[0].Pods
+			victims := timeline.Faults(run)[0].Pods
 			other := history.Request{Pod: "backend-of-another-revision", Node: "elsewhere"}
 			if attack.golden != "resize-in-place" { // which took all
 				other = bystander(t, run, victims)

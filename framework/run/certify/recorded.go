@@ -7,7 +7,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/base/prose"
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/history/stages"
+	"github.com/holdfast-ha/holdfast/framework/history/timeline"
 	"github.com/holdfast-ha/holdfast/framework/judge/analysis/disturbances"
 )
 
@@ -63,16 +63,16 @@ func (v Versions) incomplete() string {
 
 // recordedSteps are the steps of an upgrade that others made, as far as a recording shows them: what disturbed the cluster. One that was not over
 // when the recording ended, such as a node that stays cordoned, is a step that did not end.
-func recordedSteps(run history.Run) (list []stages.StepLife) {
+func recordedSteps(run history.Run) (list []timeline.StepLife) {
 	if run.Header.Recorded == nil {
 		return nil
 	}
 	next := 0
-	for _, s := range stages.Steps(run) {
+	for _, s := range timeline.Steps(run) {
 		next = max(next, s.ID+1)
 	}
 	for i, d := range disturbances.Read(run).All {
-		s := stages.StepLife{ID: next + i, What: d.Name, Begin: history.Moment{At: d.From, OK: true}, End: history.Moment{At: d.Over, OK: !d.Open}}
+		s := timeline.StepLife{ID: next + i, What: d.Name, Begin: history.Moment{At: d.From, OK: true}, End: history.Moment{At: d.Over, OK: !d.Open}}
 		if len(d.Nodes) == 1 {
 			s.Node = d.Nodes[0]
 		}

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/history/stages"
+	"github.com/holdfast-ha/holdfast/framework/history/timeline"
 	"github.com/holdfast-ha/holdfast/reports"
 	"github.com/holdfast-ha/holdfast/reports/certificate"
 )
@@ -73,7 +73,7 @@ func takeEvent(u *certificate.Upgrade, e *history.Event, budgets map[history.Key
 
 // steps are the steps of an upgrade, with the requests that were sent during each.
 func steps(run history.Run) []certificate.Step {
-	lives := append(stages.Steps(run), recordedSteps(run)...)
+	lives := append(timeline.Steps(run), recordedSteps(run)...)
 	list := make([]certificate.Step, len(lives))
 	var end history.Offset
 	if n := len(run.Events); n > 0 {
@@ -107,7 +107,7 @@ func steps(run history.Run) []certificate.Step {
 }
 
 // countRequests counts the requests that were sent during each step. An error ends the count; the verdicts report it.
-func countRequests(run history.Run, lives []stages.StepLife, list []certificate.Step) {
+func countRequests(run history.Run, lives []timeline.StepLife, list []certificate.Step) {
 	for r, err := range run.Requests() {
 		if err != nil {
 			return

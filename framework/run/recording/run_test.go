@@ -23,7 +23,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/base/poll"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
-	"github.com/holdfast-ha/holdfast/framework/history/stages"
+	"github.com/holdfast-ha/holdfast/framework/history/timeline"
 	"github.com/holdfast-ha/holdfast/framework/judge"
 	"github.com/holdfast-ha/holdfast/framework/judge/verdict"
 )
@@ -95,7 +95,7 @@ func TestARecordHasWhatHappenedMeanwhile(t *testing.T) {
 			t.Errorf("events (-want +got):\n%s", diff)
 		}
 		from, to := run.UnderLoad()
-		if steps := stages.Steps(run); len(steps) != 1 || steps[0].Begin.At-from < o.Before || to-steps[0].End.At < DefaultSettled {
+		if steps := timeline.Steps(run); len(steps) != 1 || steps[0].Begin.At-from < o.Before || to-steps[0].End.At < DefaultSettled {
 			t.Errorf("steps %+v, recorded from %s to %s", steps, from, to)
 		}
 		if len(file.Scenarios) != 1 || file.Outcome != "unknown" || len(file.Chosen) != 2 || file.Ended.IsZero() { // another was chosen, too
@@ -358,7 +358,7 @@ func TestACommandThatFailsIsNoTroubleOfTheRecord(t *testing.T) {
 		if troubles := run.Troubles(); len(troubles) > 0 {
 			t.Errorf("trouble: %+v", troubles[0].Trouble)
 		}
-		if steps := stages.Steps(run); len(steps) != 1 || steps[0].Error != "upgrade.sh: exit status 1" {
+		if steps := timeline.Steps(run); len(steps) != 1 || steps[0].Error != "upgrade.sh: exit status 1" {
 			t.Errorf("steps %+v", steps)
 		}
 	})

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/history/stages"
 	"github.com/holdfast-ha/holdfast/framework/history/timeline"
 	"github.com/holdfast-ha/holdfast/framework/judge/analysis/evidence"
 )
@@ -204,7 +203,7 @@ func (s *Timelines) heard(kind FailureGroup, at history.Offset, a around) around
 
 // dying reports whether a fault was taking the node away at the moment: the fault's witness had not seen the node lost yet.
 func (s *Timelines) dying(node string, at history.Offset) bool {
-	return slices.ContainsFunc(s.facts.Faults, func(f stages.FaultLife) bool {
+	return slices.ContainsFunc(s.facts.Faults, func(f timeline.FaultLife) bool {
 		return slices.Contains(f.Nodes, node) && f.Injecting.At <= at && (!f.Seen.OK || at <= f.Seen.At)
 	})
 }

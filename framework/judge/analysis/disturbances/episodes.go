@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/history/stages"
+	"github.com/holdfast-ha/holdfast/framework/history/timeline"
 	"github.com/holdfast-ha/holdfast/framework/judge/analysis/parts"
 )
 
@@ -97,7 +97,7 @@ func (r *Recording) Command() (begin, end history.Offset, ok bool) {
 	if len(r.run.Header.Recorded.Command) == 0 {
 		return 0, 0, false
 	}
-	for _, s := range stages.Steps(r.run) {
+	for _, s := range timeline.Steps(r.run) {
 		if s.What != history.CommandStep || !s.Begin.OK {
 			continue
 		}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 	ht "github.com/holdfast-ha/holdfast/framework/history/historytest"
-	"github.com/holdfast-ha/holdfast/framework/history/stages"
+	"github.com/holdfast-ha/holdfast/framework/history/timeline"
 	"github.com/holdfast-ha/holdfast/framework/judge/analysis/disturbances"
 )
 
@@ -38,7 +38,7 @@ func TestRealFaultsAreFound(t *testing.T) {
 				kinds[d.Kind]++
 			}
 			ended := endings(run)
-			for _, fault := range stages.Faults(run) {
+			for _, fault := range timeline.Faults(run) {
 				for _, name := range fault.Pods {
 					if ended[name] && !slices.ContainsFunc(found, func(d disturbances.Disturbance) bool { return has(d, name) }) {
 						t.Errorf("%s took %s, which nothing found: %+v", fault.Name, name, found)

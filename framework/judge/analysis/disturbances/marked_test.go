@@ -5,7 +5,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/history/historytest"
-	"github.com/holdfast-ha/holdfast/framework/history/stages"
+	"github.com/holdfast-ha/holdfast/framework/history/timeline"
 	"github.com/holdfast-ha/holdfast/framework/judge/analysis/disturbances"
 )
 
@@ -15,8 +15,8 @@ func TestMarked(t *testing.T) {
 	before := len(run.Events)
 	r := disturbances.Read(run)
 	marked := r.Marked()
-	if len(r.All) == 0 || len(stages.Faults(marked)) != len(r.All) {
-		t.Errorf("%d faults of %d disturbances", len(stages.Faults(marked)), len(r.All))
+	if len(r.All) == 0 || len(timeline.Faults(marked)) != len(r.All) {
+		t.Errorf("%d faults of %d disturbances", len(timeline.Faults(marked)), len(r.All))
 	}
 	var phases []history.PhaseName
 	last := history.Offset(0)
@@ -32,7 +32,7 @@ func TestMarked(t *testing.T) {
 	if len(phases) != 4 || phases[0] != history.Steady || phases[3] != history.Drained {
 		t.Errorf("phases %v", phases)
 	}
-	if len(run.Events) != before || len(stages.Faults(run)) > 0 {
+	if len(run.Events) != before || len(timeline.Faults(run)) > 0 {
 		t.Error("the recording was changed")
 	}
 }
@@ -43,7 +43,7 @@ func TestVoluntaryDisturbancesLastAsLongAsTheyHaveAnEffect(t *testing.T) {
 	run := historytest.Healthy().AsRecording("ns/backend").Run()
 	r := disturbances.Read(run)
 	_, during := run.UnderLoad()
-	lives := stages.Faults(r.Marked())
+	lives := timeline.Faults(r.Marked())
 	checked := 0
 	for i, d := range r.All {
 		life := lives[i]
@@ -89,7 +89,7 @@ func TestAScaleUpLastsUntilItsPodIsReady(t *testing.T) {
 		if test.ready {
 			workload(b, 17*s, 4, "t1")
 		}
-		lives := stages.Faults(disturbances.Read(b.Run()).Marked())
+		lives := timeline.Faults(disturbances.Read(b.Run()).Marked())
 		if len(lives) != 1 || lives[0].Injecting.At != 12*s || lives[0].Healed.At != test.want {
 			t.Errorf("%s: %+v", name, lives)
 		}

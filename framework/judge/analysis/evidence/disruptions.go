@@ -7,7 +7,6 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/base/prose"
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/history/stages"
 	"github.com/holdfast-ha/holdfast/framework/history/timeline"
 	"github.com/holdfast-ha/holdfast/framework/judge/verdict"
 )
@@ -91,7 +90,7 @@ func serves(workloads []history.Workload, pod *timeline.Pod) bool {
 }
 
 // atWork says whether a moment in phase Disturbed lies between the application of a fault and the start of its revert.
-func (f *Run) atWork(fault *stages.FaultLife, at history.Offset) bool {
+func (f *Run) atWork(fault *timeline.FaultLife, at history.Offset) bool {
 	disturbed, undone := f.Phases[history.Disturbed], Never
 	if fault.Healing.OK {
 		undone = fault.Healing.At
@@ -101,7 +100,7 @@ func (f *Run) atWork(fault *stages.FaultLife, at history.Offset) bool {
 
 // took says whether a fault that was active at a moment affected a pod or its node.
 func (f *Run) took(pod, node string, at history.Offset) bool {
-	return slices.ContainsFunc(f.Faults, func(fault stages.FaultLife) bool {
+	return slices.ContainsFunc(f.Faults, func(fault timeline.FaultLife) bool {
 		return f.atWork(&fault, at) && (slices.Contains(fault.Pods, pod) || slices.Contains(fault.Nodes, node))
 	})
 }
@@ -109,13 +108,13 @@ func (f *Run) took(pod, node string, at history.Offset) bool {
 // tookNode says whether a fault that was active at a moment affected a node or had a step on it. An upgrade takes the nodes one by
 // one and names none of them.
 func (f *Run) tookNode(node string, at history.Offset) bool {
-	return slices.ContainsFunc(f.Faults, func(fault stages.FaultLife) bool {
+	return slices.ContainsFunc(f.Faults, func(fault timeline.FaultLife) bool {
 		return f.atWork(&fault, at) && (slices.Contains(fault.Nodes, node) || f.stepped(&fault, node))
 	})
 }
 
 // stepped says whether a fault had a step on a node.
-func (f *Run) stepped(fault *stages.FaultLife, node string) bool {
+func (f *Run) stepped(fault *timeline.FaultLife, node string) bool {
 	return slices.ContainsFunc(f.Record.Events, func(e history.Event) bool {
 		return e.Step != nil && e.Step.Node == node && f.atWork(fault, e.T)
 	})
@@ -183,7 +182,7 @@ func (f *Run) Refusals() (n int) {
 
 // Disrupted reports a run whose faults took effect without any disruption in the record. FaultsActive reports faults without effect.
 func (f *Run) Disrupted(n Disruptions) (d verdict.Missing) {
-	bit := slices.ContainsFunc(f.Faults, func(fault stages.FaultLife) bool { return fault.Injecting.OK && fault.Seen.OK })
+	bit := slices.ContainsFunc(f.Faults, func(fault timeline.FaultLife) bool { return fault.Injecting.OK && fault.Seen.OK })
 	if bit && n == (Disruptions{}) {
 		d.Add("nothing was disrupted: no fault ended a pod or took a node before its revert began")
 	}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/base/prose"
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/history/stages"
 	"github.com/holdfast-ha/holdfast/framework/history/timeline"
 	"github.com/holdfast-ha/holdfast/framework/judge/verdict"
 )
@@ -33,7 +32,7 @@ const Never = history.Offset(1<<63 - 1)
 type Run struct {
 	Record history.Run
 	Phases map[history.PhaseName]history.PhaseSpan // the first of each name
-	Faults []stages.FaultLife
+	Faults []timeline.FaultLife
 	Gaps   []history.Event // of the watches that promises read; a gap of Kubernetes Events concerns only readers of a report
 	Noise  noise
 	memo   map[any]any // See memoize
@@ -45,8 +44,8 @@ type Run struct {
 
 // New returns the evidence in a record. It reads no requests.
 func New(run history.Run) *Run {
-	f := &Run{Record: run, memo: make(map[any]any), Phases: make(map[history.PhaseName]history.PhaseSpan), Faults: stages.Faults(run)}
-	slices.SortStableFunc(f.Faults, func(a, b stages.FaultLife) int { return cmp.Compare(a.ID, b.ID) })
+	f := &Run{Record: run, memo: make(map[any]any), Phases: make(map[history.PhaseName]history.PhaseSpan), Faults: timeline.Faults(run)}
+	slices.SortStableFunc(f.Faults, func(a, b timeline.FaultLife) int { return cmp.Compare(a.ID, b.ID) })
 	for _, p := range run.Phases() {
 		if _, again := f.Phases[p.Name]; !again {
 			f.Phases[p.Name] = p

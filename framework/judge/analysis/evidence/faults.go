@@ -5,7 +5,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/base/prose"
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/history/stages"
+	"github.com/holdfast-ha/holdfast/framework/history/timeline"
 	"github.com/holdfast-ha/holdfast/framework/judge/verdict"
 )
 
@@ -90,7 +90,7 @@ func (f *Run) LastRevert() (at history.Offset, ok bool) {
 
 // AllReverted says whether every fault that was seen was also reverted.
 func (f *Run) AllReverted() bool {
-	return !slices.ContainsFunc(f.Faults, func(fault stages.FaultLife) bool { return fault.Seen.OK && !fault.Healing.OK })
+	return !slices.ContainsFunc(f.Faults, func(fault timeline.FaultLife) bool { return fault.Seen.OK && !fault.Healing.OK })
 }
 
 // FirstInjecting is when the first fault began to be applied.
@@ -172,7 +172,7 @@ func (f *Run) FaultsActive(mustHeal bool) (d verdict.Missing) {
 }
 
 // lasted reports a fault that was over before the harness reverted it.
-func (f *Run) lasted(fault stages.FaultLife, d *verdict.Missing) {
+func (f *Run) lasted(fault timeline.FaultLife, d *verdict.Missing) {
 	undone := fault.Healing
 	if !undone.OK {
 		undone = history.Moment{At: f.End(), OK: true}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/base/prose"
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/history/stages"
 	"github.com/holdfast-ha/holdfast/framework/history/timeline"
 )
 
@@ -104,7 +103,7 @@ func (f *Run) hadWorkloadPod(loss *timeline.NodeLoss) bool {
 // asked says whether a fault took a node, or may have: which nodes a failed fault touched is unknown. A fault that was seen in effect
 // names all its nodes, those included that it took before it was seen, or has a step on each.
 func (f *Run) asked(loss timeline.NodeLoss) bool {
-	return slices.ContainsFunc(f.Faults, func(fault stages.FaultLife) bool {
+	return slices.ContainsFunc(f.Faults, func(fault timeline.FaultLife) bool {
 		return fault.Injecting.OK && fault.Injecting.At <= loss.At &&
 			(slices.Contains(fault.Nodes, loss.Name) || f.stepped(&fault, loss.Name) || !fault.Seen.OK || len(fault.Errors) > 0)
 	})

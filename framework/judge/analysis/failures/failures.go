@@ -10,7 +10,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/base/prose"
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/history/stages"
+	"github.com/holdfast-ha/holdfast/framework/history/timeline"
 	"github.com/holdfast-ha/holdfast/framework/judge/analysis/attribution"
 	"github.com/holdfast-ha/holdfast/framework/judge/analysis/evidence"
 	"github.com/holdfast-ha/holdfast/framework/judge/analysis/requests"
@@ -83,7 +83,7 @@ func NewFailures(f *evidence.Run) *Failures {
 }
 
 // stagesOf are the stages of a fault that were reached. What disturbed a recording was not reverted, but was over.
-func stagesOf(fault stages.FaultLife, recorded bool) (list []stage) {
+func stagesOf(fault timeline.FaultLife, recorded bool) (list []stage) {
 	add := func(m history.Moment, words string) {
 		if m.OK {
 			list = append(list, stage{m.At, fault.Name + " " + words})

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/history/stages"
 	"github.com/holdfast-ha/holdfast/framework/history/timeline"
 	"github.com/holdfast-ha/holdfast/framework/judge/analysis/attribution"
 	"github.com/holdfast-ha/holdfast/framework/judge/analysis/evidence"
@@ -83,7 +82,7 @@ func (d *Death) Since() string {
 // ofPods are the outages of a fault of a recording that ended pods, or restarted their containers, while their nodes stayed. The control plane knows of
 // each as soon as it is reported, so it has what is promised, or else only the time that proxies need, and not that of a lost node: from when it may have
 // happened until the pod was reported as not ready, or restarted, and the limit later.
-func ofPods(f *evidence.Run, fault *stages.FaultLife, limit time.Duration) (list []*Outage) {
+func ofPods(f *evidence.Run, fault *timeline.FaultLife, limit time.Duration) (list []*Outage) {
 	within := func(at history.Offset) bool { return at >= fault.Injecting.At && at <= fault.Seen.At }
 	add := func(pods []string, from, noticed history.Offset) {
 		noticed = min(noticed, from+maxOutage)

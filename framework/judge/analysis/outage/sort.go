@@ -7,7 +7,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/base/prose"
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/history/stages"
+	"github.com/holdfast-ha/holdfast/framework/history/timeline"
 	"github.com/holdfast-ha/holdfast/framework/judge/analysis/attribution"
 	"github.com/holdfast-ha/holdfast/framework/judge/analysis/evidence"
 	"github.com/holdfast-ha/holdfast/framework/judge/analysis/failures"
@@ -133,7 +133,7 @@ func (x *Sorter) Planned() (rest *failures.Failures, either uint64) {
 // planned reports whether something planned may explain similar failures: it was in force, as it may have been before a watch reported it, or proxies may
 // still have followed it, and the failures are not known to be those of other pods.
 func (x *Sorter) planned(like attribution.SimilarFailures, kind attribution.FailureGroup, a attribution.Attribution) bool {
-	return slices.ContainsFunc(x.Facts.Faults, func(fault stages.FaultLife) bool {
+	return slices.ContainsFunc(x.Facts.Faults, func(fault timeline.FaultLife) bool {
 		off := x.Facts.ClockError()
 		over := like.First.Sent
 		if fault.Healed.OK {

@@ -7,13 +7,13 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/base/prose"
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/history/stages"
+	"github.com/holdfast-ha/holdfast/framework/history/timeline"
 	"github.com/holdfast-ha/holdfast/framework/judge/verdict"
 )
 
 // flow is what the victims of a fault answered on a lane.
 type flow struct {
-	fault    *stages.FaultLife
+	fault    *timeline.FaultLife
 	lane     history.Lane
 	victims  []*victim
 	answers  uint64

@@ -6,7 +6,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/base/prose"
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/history/stages"
+	"github.com/holdfast-ha/holdfast/framework/history/timeline"
 	"github.com/holdfast-ha/holdfast/framework/judge/analysis/evidence"
 	"github.com/holdfast-ha/holdfast/framework/judge/verdict"
 )
@@ -62,7 +62,7 @@ func (t *Stats) sticky(one *flow) string {
 }
 
 // throughFronts says, for each lane that passes a front, how many of its requests may have met the victims behind it.
-func throughFronts(flows []flow, fault *stages.FaultLife) (lines []string) {
+func throughFronts(flows []flow, fault *timeline.FaultLife) (lines []string) {
 	for _, one := range flows {
 		if one.fault != fault || one.front == nil {
 			continue

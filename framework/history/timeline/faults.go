@@ -1,4 +1,4 @@
-package stages
+package timeline
 
 import (
 	"slices"

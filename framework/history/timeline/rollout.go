@@ -1,7 +1,4 @@
-// Package rollout folds what is seen of a rolling update, in a record or in a cluster, into why it does not come to its end.
-//
-// It does not decide what follows: a fault ends its wait, and a promise is broken.
-package rollout
+package timeline
 
 import (
 	"fmt"
@@ -12,9 +9,9 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
-// Hopeless is how long nothing must change, while Kubernetes gives a reason that does not pass by itself, until a rollout counts as
+// HopelessAfter is how long nothing must change, while Kubernetes gives a reason that does not pass by itself, until a rollout counts as
 // hopeless. A scheduler or a controller that is away for a moment has tried again several times by then.
-const Hopeless = time.Minute
+const HopelessAfter = time.Minute
 
 // Crashes is how many restarts of a pod that is not ready show that it does not start.
 const Crashes = 3
@@ -27,19 +24,19 @@ var stuck = []string{
 // Stuck reports whether a container that waits for a reason does not start by itself.
 func Stuck(reason string) bool { return slices.Contains(stuck, reason) }
 
-// Reason is why a rollout makes no progress, in Kubernetes' own words; the zero Reason: nothing is known.
-type Reason struct {
+// RolloutReason is why a rollout makes no progress, in Kubernetes' own words; the zero RolloutReason: nothing is known.
+type RolloutReason struct {
 	Words  string
 	Pod    string // that is there and does not start; empty: none is named
 	NoRoom bool   // a new pod has no place, on any node or in a quota
 	final  bool   // Kubernetes has given it up
 }
 
-// Watch follows a workload through a rollout.
-type Watch struct {
+// RolloutWatch follows a workload through a rollout.
+type RolloutWatch struct {
 	last    counts
 	since   history.Offset // nothing has changed, and there is a reason
-	reason  Reason
+	reason  RolloutReason
 	refused string // the last refusal of a pod of a StatefulSet or DaemonSet, which has no condition for it
 }
 
@@ -50,14 +47,14 @@ type counts struct {
 }
 
 // Note takes in a Kubernetes Event about the workload itself.
-func (r *Watch) Note(kind, reason, message string) {
+func (r *RolloutWatch) Note(kind, reason, message string) {
 	if (kind == "StatefulSet" || kind == "DaemonSet") && reason == "FailedCreate" {
 		r.refused = message
 	}
 }
 
 // See takes in the workload and its pods at a moment.
-func (r *Watch) See(at history.Offset, w history.Workload, pods []history.Pod) {
+func (r *RolloutWatch) See(at history.Offset, w history.Workload, pods []history.Pod) {
 	now := counts{
 		template: w.Template, replicas: w.Replicas, updated: w.Updated, ready: w.Ready, available: w.Available, total: w.Total, pods: len(pods),
 	}
@@ -72,32 +69,32 @@ func (r *Watch) See(at history.Offset, w history.Workload, pods []history.Pod) {
 	if w.Kind() != "Deployment" && len(pods) < w.Replicas {
 		w.Refused = r.refused
 	}
-	if r.reason = why(w, pods, now.going > 0); r.reason == (Reason{}) || now != r.last {
+	if r.reason = why(w, pods, now.going > 0); r.reason == (RolloutReason{}) || now != r.last {
 		r.since = at
 	}
 	r.last = now
 }
 
 // Since is from when on nothing has changed although there is a reason.
-func (r *Watch) Since() history.Offset { return r.since }
+func (r *RolloutWatch) Since() history.Offset { return r.since }
 
 // Hopeless is why the rollout does not come to its end, if that does not pass by itself: Kubernetes has given it up, or nothing has changed
-// for a time. The zero Reason: it may go on.
-func (r *Watch) Hopeless(at history.Offset, after time.Duration) Reason {
-	if r.reason.final || r.reason != (Reason{}) && at-r.since >= after {
+// for a time. The zero RolloutReason: it may go on.
+func (r *RolloutWatch) Hopeless(at history.Offset, after time.Duration) RolloutReason {
+	if r.reason.final || r.reason != (RolloutReason{}) && at-r.since >= after {
 		return r.reason
 	}
-	return Reason{}
+	return RolloutReason{}
 }
 
 // why is what Kubernetes says at a moment. What waits for a pod that is going may have its place in a moment, and what the controller says of
 // an older version tells nothing.
-func why(w history.Workload, pods []history.Pod, going bool) Reason {
+func why(w history.Workload, pods []history.Pod, going bool) RolloutReason {
 	switch {
 	case w.Settled() || !w.Observed:
-		return Reason{}
+		return RolloutReason{}
 	case w.Refused != "" && !going:
-		r := Reason{Words: "no further pod is created (FailedCreate): " + w.Refused, NoRoom: strings.Contains(w.Refused, "exceeded quota")}
+		r := RolloutReason{Words: "no further pod is created (FailedCreate): " + w.Refused, NoRoom: strings.Contains(w.Refused, "exceeded quota")}
 		return r.overdue(w)
 	}
 	for _, p := range pods {
@@ -106,18 +103,18 @@ func why(w history.Workload, pods []history.Pod, going bool) Reason {
 		}
 		switch {
 		case p.Node == "" && p.Unschedulable != "" && !going:
-			return Reason{Words: fmt.Sprintf("no node takes pod %s (FailedScheduling): %s", p.Name, p.Unschedulable), NoRoom: true}.overdue(w)
+			return RolloutReason{Words: fmt.Sprintf("no node takes pod %s (FailedScheduling): %s", p.Name, p.Unschedulable), NoRoom: true}.overdue(w)
 		case Stuck(p.Waiting):
-			return Reason{Pod: p.Name, Words: fmt.Sprintf("pod %s does not start (%s)", p.Name, p.Waiting)}.overdue(w)
+			return RolloutReason{Pod: p.Name, Words: fmt.Sprintf("pod %s does not start (%s)", p.Name, p.Waiting)}.overdue(w)
 		case !p.Ready && p.Restarts >= Crashes:
-			return Reason{Pod: p.Name, Words: fmt.Sprintf("pod %s was restarted %d times and is not ready (CrashLoopBackOff)", p.Name, p.Restarts)}.overdue(w)
+			return RolloutReason{Pod: p.Name, Words: fmt.Sprintf("pod %s was restarted %d times and is not ready (CrashLoopBackOff)", p.Name, p.Restarts)}.overdue(w)
 		}
 	}
-	return Reason{}.overdue(w)
+	return RolloutReason{}.overdue(w)
 }
 
 // overdue adds that the progress deadline has passed.
-func (r Reason) overdue(w history.Workload) Reason {
+func (r RolloutReason) overdue(w history.Workload) RolloutReason {
 	switch {
 	case w.Overdue == "":
 		return r

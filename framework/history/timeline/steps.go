@@ -1,4 +1,4 @@
-package stages
+package timeline
 
 import "github.com/holdfast-ha/holdfast/framework/history"
 

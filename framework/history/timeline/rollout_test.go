@@ -1,4 +1,4 @@
-package rollout
+package timeline
 
 import (
 	"testing"
@@ -6,8 +6,6 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
-
-const s = time.Second
 
 // surging is a Deployment of three whose rollout has made one new pod.
 func surging() history.Workload {
@@ -55,14 +53,14 @@ func TestWhyARolloutDoesNotEnd(t *testing.T) {
 		"its controller has not seen it": {with(func(w *history.Workload) { w.Observed, w.Overdue = false, "timed out" }),
 			append(old(3), pending), "", false},
 	} {
-		var r Watch
+		var r RolloutWatch
 		for at := range 61 {
 			r.See(history.Offset(at)*s, test.w, test.pods)
 		}
-		if got := r.Hopeless(60*s, Hopeless); got.Words != test.want || got.NoRoom != test.room {
+		if got := r.Hopeless(60*s, HopelessAfter); got.Words != test.want || got.NoRoom != test.room {
 			t.Errorf("%s: %+v, want %q", name, got, test.want)
 		}
-		if early := r.Hopeless(59*s, Hopeless); early != (Reason{}) {
+		if early := r.Hopeless(59*s, HopelessAfter); early != (RolloutReason{}) {
 			t.Errorf("%s: %+v after 59 s", name, early)
 		}
 	}
@@ -71,25 +69,25 @@ func TestWhyARolloutDoesNotEnd(t *testing.T) {
 // Progress restarts the time, and so does a reason that has passed. No time is needed once Kubernetes itself has given up.
 func TestWhatStandsStill(t *testing.T) {
 	pods := append(old(3), history.Pod{Name: "new-1", Phase: "Pending", Unschedulable: "no"})
-	var r Watch
+	var r RolloutWatch
 	r.See(0, surging(), pods)
 	r.See(50*s, with(func(w *history.Workload) { w.Updated = 2 }), pods)
-	if got := r.Hopeless(100*s, Hopeless); got != (Reason{}) {
+	if got := r.Hopeless(100*s, HopelessAfter); got != (RolloutReason{}) {
 		t.Errorf("50 s after progress: %+v", got)
 	}
 	r.See(101*s, with(func(w *history.Workload) { w.Updated = 2 }), old(3))
 	r.See(102*s, with(func(w *history.Workload) { w.Updated = 2 }), pods)
-	if got := r.Hopeless(150*s, Hopeless); got != (Reason{}) || r.Since() != 102*s {
+	if got := r.Hopeless(150*s, HopelessAfter); got != (RolloutReason{}) || r.Since() != 102*s {
 		t.Errorf("48 s after the reason came back: %+v since %s", got, r.Since())
 	}
 	late := with(func(w *history.Workload) { w.Overdue = "has timed out progressing." })
 	r.See(151*s, late, pods)
 	const want = "no node takes pod new-1 (FailedScheduling): no; ProgressDeadlineExceeded: has timed out progressing."
-	if got := r.Hopeless(151*s, Hopeless); got.Words != want {
+	if got := r.Hopeless(151*s, HopelessAfter); got.Words != want {
 		t.Errorf("got %q", got.Words)
 	}
 	r.See(152*s, late, old(3))
-	if got := r.Hopeless(152*s, Hopeless); got.Words != "ProgressDeadlineExceeded: has timed out progressing." || got.NoRoom {
+	if got := r.Hopeless(152*s, HopelessAfter); got.Words != "ProgressDeadlineExceeded: has timed out progressing." || got.NoRoom {
 		t.Errorf("got %+v", got)
 	}
 }
@@ -100,20 +98,20 @@ func TestOthersThanDeploymentsTellByEvents(t *testing.T) {
 		w := history.Workload{
 			StatefulSet: kind == "StatefulSet", DaemonSet: kind == "DaemonSet", Template: "new", Replicas: 3, Updated: 1, Ready: 2, Available: 2, Total: 2, Observed: true,
 		}
-		var r Watch
+		var r RolloutWatch
 		r.Note(kind, "SuccessfulCreate", "create Pod")
 		r.Note("Pod", "FailedCreate", "of another kind")
 		r.See(0, w, old(2))
-		if got := r.Hopeless(time.Hour, Hopeless); got != (Reason{}) {
+		if got := r.Hopeless(time.Hour, HopelessAfter); got != (RolloutReason{}) {
 			t.Errorf("%s: got %+v", kind, got)
 		}
 		r.Note(kind, "FailedCreate", "failed calling webhook")
 		r.See(s, w, old(2))
-		if got := r.Hopeless(61*s, Hopeless); got.Words != "no further pod is created (FailedCreate): failed calling webhook" {
+		if got := r.Hopeless(61*s, HopelessAfter); got.Words != "no further pod is created (FailedCreate): failed calling webhook" {
 			t.Errorf("%s: got %+v", kind, got)
 		}
 		r.See(62*s, w, old(3))
-		if got := r.Hopeless(time.Hour, Hopeless); got != (Reason{}) {
+		if got := r.Hopeless(time.Hour, HopelessAfter); got != (RolloutReason{}) {
 			t.Errorf("%s: its pod was created after all: %+v", kind, got)
 		}
 	}
