@@ -32,17 +32,17 @@ func TestCertifyIsAProcess(t *testing.T) {
 			},
 			err: "holdfast: not certified: evidence is missing", profiles: []string{"Core not certified"},
 			skipped: []string{"chaos/two: profile Extended was not asked for"},
-			again:   "holdfast certify --from v1.36.3 --to v1.37.0 --profile core --seed 5",
+			again:   "holdfast certify --seed 5 --from v1.36.3 --provider hamlet --to v1.37.0",
 		},
 		"both profiles, and a plant": {
 			args: "--provider hamlet --seed 5 --profile extended,core --plant no-prestop", code: exit.Unknown,
 			profiles: []string{"Core not certified", "Extended not certified"},
-			again:    "holdfast certify --from v1.36.3 --to v1.37.0 --profile extended,core --seed 5 --plant no-prestop",
+			again:    "holdfast certify --seed 5 --from v1.36.3 --plant no-prestop --profile extended --profile core --provider hamlet --to v1.37.0",
 		},
 		"no cluster": {
 			args: "--provider nowhere --seed 5", code: exit.Unknown, out: []string{"FAILED in 0s: provision a cluster: no engine"},
 			profiles: []string{"Core not certified"}, skipped: []string{"chaos/two: profile Extended was not asked for"},
-			again: "holdfast certify --from v1.36.3 --to v1.37.0 --profile core --seed 5",
+			again: "holdfast certify --seed 5 --from v1.36.3 --provider nowhere --to v1.37.0",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

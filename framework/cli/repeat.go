@@ -53,9 +53,7 @@ func (f runFlags) settingsOfRounds(base run.Settings) []run.Settings {
 		name := fmt.Sprintf("round-%03d", i+1)
 		s := base
 		s.RunID, s.Dir, s.Seed = base.RunID+"/"+name, filepath.Join(base.Dir, name), run.RoundSeed(base.Seed, i+1)
-		options := f.Options
-		options.Seed = s.Seed
-		s.Reproduce = options.Reproduce
+		s.Reproduce = f.again(s.Seed)
 		all[i] = s
 	}
 	return all

@@ -34,7 +34,7 @@ func (f runFlags) resumed(cmd *cobra.Command) (runFlags, error) {
 		return f, fmt.Errorf("resume run %s: %w", file.ID, err)
 	}
 	artifacts, named := strings.CutSuffix(dir, string(filepath.Separator)+filepath.FromSlash(file.ID)) // a round's ID has two parts
-	begun.Artifacts, begun.Seed, begun.Begun, begun.repeat = artifacts, file.Seed, &file, 1
+	begun.Artifacts, begun.Seed, begun.begun, begun.repeat = artifacts, file.Seed, &file, 1
 	if f.Cluster != begun.Cluster { // a record may come from another person: it reaches no cluster that the caller does not name
 		return f, exit.Usage(fmt.Errorf("resume run %s: it used cluster %q, and --cluster says %q: name the same one", file.ID, begun.Cluster, f.Cluster))
 	}

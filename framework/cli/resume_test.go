@@ -51,7 +51,7 @@ func TestAResumedRunHasTheFlagsItWasBegunWith(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%q: %v", by, err)
 		}
-		if got.Begun == nil || got.Begun.ID != "r1" || got.Seed != 4711 || got.ProxyMode != "iptables" || !got.KeepLogs || got.Scope != "short" {
+		if got.begun == nil || got.begun.ID != "r1" || got.Seed != 4711 || got.ProxyMode != "iptables" || !got.KeepLogs || got.Scope != "short" {
 			t.Errorf("%q: %+v", by, got)
 		}
 		if diff := cmp.Diff([]string{"chaos/one"}, got.Names); diff != "" || filepath.Base(got.Artifacts) != filepath.Base(artifacts) {
@@ -69,10 +69,10 @@ func TestARoundIsResumed(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, err := resumedWith(t, "--resume", dir)
-	if err != nil || got.Artifacts != artifacts || got.Begun == nil || got.repeat != 1 {
+	if err != nil || got.Artifacts != artifacts || got.begun == nil || got.repeat != 1 {
 		t.Errorf("got %+v, %v", got, err)
 	}
-	if err := runfolder.PointLastAttempt(artifacts, got.Begun.ID); err != nil {
+	if err := runfolder.PointLastAttempt(artifacts, got.begun.ID); err != nil {
 		t.Error(err)
 	}
 	if pointed, err := runfolder.ReadFile(filepath.Join(artifacts, runfolder.LastAttemptName)); err != nil || pointed.ID != file.ID {

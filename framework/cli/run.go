@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/holdfast-ha/holdfast/framework/cli/creating"
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
@@ -27,11 +28,13 @@ import (
 
 // runFlags are the flags of `holdfast run`.
 type runFlags struct {
-	launch.Options
+	run.Options
+	given    *pflag.FlagSet // the flags of the command line
 	provider string
 	list     bool
-	resume   string // the interrupted run
-	repeat   int    // rounds
+	resume   string          // the interrupted run
+	begun    *runfolder.File // it; nil: a new run
+	repeat   int             // rounds
 }
 
 // maxRounds limits --repeat: more rounds tell hardly more, and the names of their folders have three digits.
@@ -134,12 +137,13 @@ func (f *runFlags) own(cmd *cobra.Command) {
 // place adds the flags of all commands that run scenarios: on which cluster, and where the results go.
 func (f *runFlags) place(cmd *cobra.Command) {
 	flags := cmd.Flags()
+	f.given = flags
 	flags.StringVar(&f.provider, creating.ProviderFlag, "kind", "provider of the clusters")
 	flags.StringVar(&f.Cluster, "cluster", "", "use the cluster of this name, and keep it; it is made if it does not exist")
 	flags.StringVar(&f.Kubernetes, "kubernetes", "", "Kubernetes version, such as v1.37.0; default: the newest available version")
-	flags.StringVar(&f.Timings, "timings", "", "lab or stock, for every scenario; default: the scenario's own")
-	flags.StringVar(&f.ProxyMode, "proxy-mode", "", creating.ProxyModeHelp)
-	flags.IntVar(&f.Workers, "load-workers", 0, "pods that send the load, each its share of the same requests; default: the scenario's own number, mostly 1")
+	flags.StringVar((*string)(&f.Profile), "timings", "", "lab or stock, for every scenario; default: the scenario's own")
+	flags.StringVar((*string)(&f.ProxyMode), "proxy-mode", "", creating.ProxyModeHelp)
+	flags.IntVar(&f.LoadWorkers, "load-workers", 0, "pods that send the load, each its share of the same requests; default: the scenario's own number, mostly 1")
 	flags.Float64Var(&f.LoadRate, "load-rate", 0, "share of the scenarios' rates at which requests are sent, from 0.1 to 1; default: what the machine carries, mostly 1")
 	flags.StringVar(&f.Artifacts, "artifacts", "artifacts", "folder of the records and the report")
 	flags.Uint64Var(&f.Seed, "seed", 0, "seed of all random choices; default: a new seed, which is in the report")
@@ -160,11 +164,11 @@ func (f runFlags) run(cmd *cobra.Command, version string, chosen []scenario.Spec
 	if err != nil {
 		return err
 	}
-	settings, err := f.Settings(ctx, version, out, p, progress)
+	settings, err := launch.Settings(ctx, f.Options, launch.Tools{Version: version, Out: out, Provider: p, Progress: progress, Begun: f.begun})
 	if err != nil {
 		return err
 	}
-	settings.Incident = told
+	settings.Incident, settings.Reproduce = told, f.again(settings.Seed)
 	if err := tell(out, told); err != nil {
 		return err
 	}
@@ -172,7 +176,7 @@ func (f runFlags) run(cmd *cobra.Command, version string, chosen []scenario.Spec
 		return f.rounds(ctx, out, settings, chosen)
 	}
 	begin := run.Scenarios
-	if f.Begun != nil {
+	if f.begun != nil {
 		begin = run.Resume
 	}
 	file, err := begin(ctx, settings, chosen)
@@ -186,9 +190,24 @@ func (f runFlags) run(cmd *cobra.Command, version string, chosen []scenario.Spec
 	return err
 }
 
-// onCluster is Options.OnCluster. Scenarios that do not fit are a usage error.
+// again returns the command that runs one scenario again, or without a name all scenarios of the run.
+func (f runFlags) again(seed uint64) func(name, kubernetes string) string {
+	return func(name, kubernetes string) string {
+		words, without := append([]string{"holdfast", "run"}, f.given.Args()...), []string(nil)
+		if name != "" {
+			words, without = []string{"holdfast", "run", name}, []string{"scope", "label", "incident"}
+		}
+		others := []string{"--seed", fmt.Sprint(seed)}
+		if kubernetes != "" && f.Cluster == "" {
+			others = append(others, "--kubernetes", kubernetes)
+		}
+		return terminal.Again(words, f.given, without, others...)
+	}
+}
+
+// onCluster is launch.OnCluster. Scenarios that do not fit are a usage error.
 func (f runFlags) onCluster(ctx context.Context, p provider.Provider, chosen []scenario.Spec, say func(string)) ([]scenario.Spec, error) {
-	fit, err := f.OnCluster(ctx, p, chosen, say)
+	fit, err := launch.OnCluster(ctx, f.Options, p, chosen, say)
 	if misfit := (*launch.MisfitError)(nil); errors.As(err, &misfit) {
 		err = exit.Usage(misfit)
 	}

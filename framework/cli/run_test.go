@@ -29,7 +29,6 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/judge/invariant"
 	"github.com/holdfast-ha/holdfast/framework/provider"
 	"github.com/holdfast-ha/holdfast/framework/run"
-	"github.com/holdfast-ha/holdfast/framework/run/launch"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/reports/certificate"
 )
@@ -236,7 +235,7 @@ func TestRunIsAProcess(t *testing.T) {
 			},
 			err:     "holdfast: unknown: evidence is missing",
 			results: []string{"chaos/one unknown", "mutants/three unknown"},
-			again:   "holdfast run --seed 5",
+			again:   "holdfast run --seed 5 --provider hamlet",
 		},
 		"no cluster": {
 			args: "run --provider nowhere --seed 5 --scope full --kubernetes v1.36.3 --timings stock --proxy-mode iptables --load-workers 4", code: exit.Failed,
@@ -246,27 +245,27 @@ func TestRunIsAProcess(t *testing.T) {
 				"chaos/one provision a cluster: no engine", "chaos/two provision a cluster: no engine",
 				"mutants/three provision a cluster: no engine",
 			},
-			again: "holdfast run --scope full --seed 5 --kubernetes v1.36.3 --timings stock --proxy-mode iptables --load-workers 4",
+			again: "holdfast run --seed 5 --kubernetes v1.36.3 --load-workers 4 --provider nowhere --proxy-mode iptables --scope full --timings stock",
 		},
 		"some scenarios": {
 			args: "run mutants/three chaos/two --provider hamlet --seed 5", code: exit.Unknown,
 			results: []string{"chaos/two unknown", "mutants/three unknown"}, // in the order of the descriptions
-			again:   "holdfast run mutants/three chaos/two --seed 5",
+			again:   "holdfast run mutants/three chaos/two --seed 5 --provider hamlet",
 		},
 		"a cluster that is made, and kept": {
 			args: "run chaos/two --provider hamlet --cluster new --seed 5", code: exit.Unknown, not: "deleted a cluster",
 			out:     []string{"cluster new does not exist: it is made, and stays until 'holdfast down new'"},
-			results: []string{"chaos/two unknown"}, again: "holdfast run chaos/two --cluster new --seed 5",
+			results: []string{"chaos/two unknown"}, again: "holdfast run chaos/two --seed 5 --cluster new --provider hamlet",
 		},
 		"an incident": {
 			args: "run --incident it-broke --provider hamlet --seed 5", code: exit.Unknown,
 			results: []string{"mutants/three unknown", "chaos/two unknown"}, // in the order of the incident
 			out:     []string{"incident it-broke\n  story:   It ran.\n  symptom: It ran no more.\n  cause:   Nobody knew.\n  fix:     Sense.\n"},
-			again:   "holdfast run --incident it-broke --seed 5",
+			again:   "holdfast run --seed 5 --incident it-broke --provider hamlet",
 		},
 		"a cluster that is there": {
 			args: "run chaos/one --provider hamlet --cluster demo --seed 5", code: exit.Unknown, not: "deleted a cluster",
-			results: []string{"chaos/one unknown"}, again: "holdfast run chaos/one --cluster demo --seed 5",
+			results: []string{"chaos/one unknown"}, again: "holdfast run chaos/one --seed 5 --cluster demo --provider hamlet",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -381,52 +380,36 @@ func TestRunList(t *testing.T) {
 }
 
 // The command in a report runs the same scenarios with the same seed, version and timings.
-func TestReproduceRoundTrip(t *testing.T) {
+func TestAgainRoundTrip(t *testing.T) {
 	onThese(t)
-	for _, asked := range []launch.Options{
-		{Scope: "short", Seed: 1}, {Scope: "full", Seed: 1<<53 - 1},
-		{Scope: "short", Seed: 42, Timings: "stock", Kubernetes: "v1.36.3"},
-		{Scope: "full", Seed: 42, Timings: "lab"},
-		{Scope: "short", Seed: 42, Names: []string{"chaos/two"}},
-		{Scope: "short", Seed: 42, Incident: "it-broke"},
-		{Scope: "full", Seed: 42, Names: []string{"chaos/one", "mutants/three"}, Timings: "lab", Kubernetes: "v1.37.0"},
-	} {
-		chosen, _, err := asked.Scenarios()
+	understood := func(command string) (runFlags, []scenario.Spec) {
+		f, err := begunAs(strings.Fields(command)[1:])
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("%s: %v", command, err)
 		}
-		check(t, asked, asked.Reproduce("", asked.Kubernetes), chosen)
-		for _, s := range chosen { // and of each scenario
-			asked.Kubernetes = "v1.37.1" // the version that its cluster actually ran
-			check(t, asked, asked.Reproduce(s.Name, "v1.37.1"), []scenario.Spec{s})
+		chosen, _, err := f.Scenarios()
+		if err != nil {
+			t.Fatalf("%s: %v", command, err)
 		}
+		return f, chosen
 	}
-}
-
-// check runs a command, which must choose these scenarios with these settings.
-func check(t *testing.T, asked launch.Options, command string, wanted []scenario.Spec) {
-	t.Helper()
-	words := strings.Fields(command)
-	root := Command("v1.2.3")
-	cmd, rest, err := root.Find(words[1:])
-	if err == nil {
-		err = cmd.ParseFlags(rest)
-	}
-	if err != nil || words[0] != "holdfast" || cmd.Name() != "run" {
-		t.Fatalf("%s: %v", command, err)
-	}
-	flags := cmd.Flags()
-	value := func(name string) string { return flags.Lookup(name).Value.String() }
-	got := []string{value("seed"), value("kubernetes"), value("timings")}
-	if diff := cmp.Diff([]string{fmt.Sprint(asked.Seed), asked.Kubernetes, asked.Timings}, got); diff != "" {
-		t.Errorf("%s: (-asked +understood):\n%s", command, diff)
-	}
-	chosen, _, err := launch.Options{Scope: value("scope"), Incident: value("incident"), Names: flags.Args()}.Scenarios()
-	if err != nil {
-		t.Fatalf("%s: %v", command, err)
-	}
-	if diff := cmp.Diff(names(wanted), names(chosen)); diff != "" {
-		t.Errorf("%s: scenarios (-asked +understood):\n%s", command, diff)
+	for _, command := range []string{
+		"holdfast run", "holdfast run --scope full --seed 42 --timings lab", "holdfast run --timings stock --kubernetes v1.36.3 --load-rate 0.5",
+		"holdfast run chaos/two", "holdfast run --incident it-broke", "holdfast run --label chaos --time-budget 40m --keep-logs -v --artifacts x",
+		"holdfast run chaos/one mutants/three --timings lab --proxy-mode iptables --load-workers 2", "holdfast run --cluster demo chaos/one",
+	} {
+		asked, wanted := understood(command)
+		asked.Seed, asked.TimeBudget, asked.KeepLogs, asked.Artifacts = 1<<53-1, 0, false, "artifacts"
+		again, chosen := understood(asked.again(asked.Seed)("", asked.Kubernetes))
+		if diff := cmp.Diff(asked.Options, again.Options) + cmp.Diff(names(wanted), names(chosen)); diff != "" {
+			t.Errorf("%s (-asked +understood):\n%s", command, diff)
+		}
+		for _, s := range wanted { // and of each scenario
+			again, chosen := understood(asked.again(asked.Seed)(s.Name, "v1.37.1")) // the version that its cluster actually ran
+			if again.Seed != asked.Seed || again.Profile != asked.Profile || (again.Kubernetes == "v1.37.1") == (asked.Cluster != "") || !slices.Equal(names(chosen), []string{s.Name}) {
+				t.Errorf("%s: %s is repeated as %+v", command, s.Name, again.Options)
+			}
+		}
 	}
 }
 

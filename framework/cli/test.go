@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -17,6 +16,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
 	"github.com/holdfast-ha/holdfast/framework/deploy/appimages"
 	"github.com/holdfast-ha/holdfast/framework/run"
+	"github.com/holdfast-ha/holdfast/framework/run/launch"
 	"github.com/holdfast-ha/holdfast/framework/run/progress"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/framework/warm"
@@ -140,7 +140,7 @@ func (f testFlags) testRunning(cmd *cobra.Command, version string, args []string
 	if err := f.Running(args); err != nil {
 		return exit.Usage(err)
 	}
-	return f.running.Run(cmd, disturbing.Choice{App: f.Choice, Artifacts: f.Artifacts, Seed: f.Seed, Workers: f.Workers, Version: version}, report)
+	return f.running.Run(cmd, disturbing.Choice{App: f.Choice, Artifacts: f.Artifacts, Seed: f.Seed, Workers: f.LoadWorkers, Version: version}, report)
 }
 
 // own are the flags of `holdfast test` alone.
@@ -239,7 +239,7 @@ func (f testFlags) runTest(cmd *cobra.Command, version string, chosen scenariosO
 	if _, err := f.onCluster(ctx, p, chosen.specs, progress.Note); err != nil {
 		return err
 	}
-	settings, err := f.Settings(ctx, version, out, p, progress)
+	settings, err := launch.Settings(ctx, f.Options, launch.Tools{Version: version, Out: out, Provider: p, Progress: progress})
 	if err != nil {
 		return err
 	}
@@ -250,7 +250,7 @@ func (f testFlags) runTest(cmd *cobra.Command, version string, chosen scenariosO
 	if chosen.tried != nil {
 		settings.Further = chosen.tried.Add
 	}
-	settings.Reproduce = func(_, kubernetes string) string { return f.reproduce(settings.Seed, kubernetes) }
+	settings.Reproduce = func(_, kubernetes string) string { return f.again(settings.Seed, kubernetes) }
 	file, err := run.Scenarios(ctx, settings, chosen.specs)
 	if len(file.Scenarios) == 0 { // no scenario was begun
 		return err
@@ -261,13 +261,11 @@ func (f testFlags) runTest(cmd *cobra.Command, version string, chosen scenariosO
 	return report(out, settings.Dir, file, err)
 }
 
-// reproduce is the command that runs the test again.
-func (f testFlags) reproduce(seed uint64, kubernetes string) string {
-	words := append([]string{"holdfast", "test"}, f.Words()...)
-	if f.ablate {
-		words = append(words, "--ablate", "--times", fmt.Sprint(f.times))
+// again is the command that runs the test again.
+func (f testFlags) again(seed uint64, kubernetes string) string {
+	others := []string{"--seed", fmt.Sprint(seed)}
+	if kubernetes != "" && f.Cluster == "" {
+		others = append(others, "--kubernetes", kubernetes)
 	}
-	again := f.Options
-	again.Names, again.Scope, again.Seed = nil, "short", seed
-	return strings.Join(words, " ") + strings.TrimPrefix(again.Reproduce("", kubernetes), "holdfast run")
+	return terminal.Again(append([]string{"holdfast", "test"}, f.given.Args()...), f.given, nil, others...)
 }

@@ -14,7 +14,7 @@ import (
 
 // measures sets what the machine of each cluster of the fixture carries.
 func (c *fixture) measures(m runfolder.Fit) {
-	c.settings.Fit.Measure = func(_ context.Context, k clusters.Cluster) (runfolder.Fit, error) {
+	c.settings.Measure = func(_ context.Context, k clusters.Cluster) (runfolder.Fit, error) {
 		c.note("measure " + k.Name())
 		m.Cluster = k.Name()
 		return m, nil
@@ -45,7 +45,7 @@ func TestWhatWasChosenIsRecorded(t *testing.T) {
 		c, first, second := newFixture(t), quiet(), quiet()
 		second.Name = "chaos/second"
 		c.measures(runfolder.Fit{Processors: 1.2, Requests: 4000, PodStart: time.Second})
-		c.settings.Fit.Rate = 0.5
+		c.settings.LoadRate = 0.5
 		for _, s := range []scenario.Spec{first, second} {
 			c.one(t.Context(), s)
 		}

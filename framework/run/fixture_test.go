@@ -39,7 +39,7 @@ func newFixture(t *testing.T) *fixture {
 	dir := t.TempDir()
 	c := &fixture{t: t}
 	s := &Settings{
-		RunID: "r1", Started: time.Unix(0, 0), Dir: filepath.Join(dir, "r1"), Version: "v1.2.3", Seed: 4711,
+		RunID: "r1", Started: time.Unix(0, 0), Dir: filepath.Join(dir, "r1"), Version: "v1.2.3", Options: Options{Seed: 4711},
 		Reproduce:  func(name, kubernetes string) string { return "again " + name + " " + kubernetes },
 		Executable: program(t), CacheDir: dir, Progress: progress.New(&c.out, 0),
 		Open: c.open, Close: c.close,

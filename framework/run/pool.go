@@ -66,7 +66,7 @@ func (p *pool) open(ctx context.Context, spec clusters.Spec) (clusters.Cluster, 
 			return nil, errors.Join(err, p.discard(ctx))
 		}
 	}
-	if p.fit, err = fit.Of(ctx, c, p.settings.Fit, p.settings.Cluster != "" || p.settings.Keep, p.settings.Progress); err != nil {
+	if p.fit, err = fit.Of(ctx, c, fit.Options{Measure: p.settings.Measure, Rate: p.settings.LoadRate}, p.settings.Cluster != "" || p.settings.Keep, p.settings.Progress); err != nil {
 		return nil, errors.Join(err, p.discard(ctx))
 	}
 	return c, nil

@@ -12,7 +12,6 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/judge/verdict"
-	"github.com/holdfast-ha/holdfast/framework/run/fit"
 	"github.com/holdfast-ha/holdfast/framework/run/progress"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/workloads"
@@ -20,6 +19,7 @@ import (
 
 // Settings configure a run.
 type Settings struct {
+	Options
 	// RunID names the run, Started is when it was begun, and Dir is the folder for its record.
 	RunID   string
 	Started time.Time
@@ -27,28 +27,14 @@ type Settings struct {
 	// Resumed is when the run was resumed. Zero: it was not. The names of clusters are made from it, because clusters of the
 	// interrupted run may still exist.
 	Resumed time.Time
-	// Version is that of the harness, Seed that of all random choices. Reproduce returns the command that repeats a scenario, or
-	// the whole run if scenario is empty.
+	// Version is that of the harness. Reproduce returns the command that repeats a scenario, or the whole run if scenario is empty.
 	Version   string
-	Seed      uint64
 	Args      []string // of the command line
 	Reproduce func(scenario, kubernetes string) string
 	// Incident is the incident that the scenarios reproduce; nil: none.
 	Incident *history.Incident
-	// Kubernetes overrides the version of every scenario's cluster, Profile its timings, ProxyMode kube-proxy's mode; empty leaves them.
-	Kubernetes string
-	Profile    clusters.ProfileName
-	ProxyMode  clusters.ProxyMode
-	// LoadWorkers is how many load workers send the load of each scenario; 0 leaves it as the scenario has it.
-	LoadWorkers int
-	// Fit measures what the machine of the nodes carries, and adapts the scenarios to it.
-	Fit fit.Options
-	// SimulatedNodes and SimulatedPods are the sizes of scenarios with simulated nodes; 0 leaves them as the scenario has them.
-	SimulatedNodes, SimulatedPods int
-	// TimeBudget is how long the run may take: scenarios that would end later are not begun, unless they are First. 0: no limit.
-	TimeBudget time.Duration
-	// LeaderElection is clusters.Spec.LeaderElection for every cluster.
-	LeaderElection bool
+	// Measure measures what the machine of the nodes carries; nil: it is not measured.
+	Measure func(context.Context, clusters.Cluster) (runfolder.Fit, error)
 	// Open returns a cluster that it creates or finds.
 	Open func(ctx context.Context, name string, spec clusters.Spec) (clusters.Cluster, error)
 	// Close takes a cluster back that is no longer needed, or is broken.
@@ -62,12 +48,6 @@ type Settings struct {
 	CacheDir   string
 	// Compile returns the path of an add-on's executable, which it compiles if necessary. Only scenarios with add-ons need it.
 	Compile func(ctx context.Context, p workloads.Program) (path string, err error)
-	// KeepLogs collects node and pod logs after every scenario, not only after one that did not hold.
-	KeepLogs bool
-	// Cluster is an existing cluster that all scenarios use and that stays. Empty: clusters are created, and removed again.
-	Cluster string
-	// Keep is set if Close keeps the clusters that were created.
-	Keep bool
 	// Hold takes a cluster for this run exclusively; nil: no other run can reach the clusters.
 	Hold func(ctx context.Context, c clusters.Cluster) (*hold.Hold, error)
 	// Interrupt is told what has to be undone before the process ends; nil: nothing interrupts the run.
@@ -91,29 +71,6 @@ type ClusterFacts struct {
 	Provider, Engine, Image, Kubernetes string
 	// Balancer is the load balancer of several control planes; empty if there is none, or if it is unknown.
 	Balancer string
-}
-
-// Needs is the cluster of a scenario with the settings of the run applied.
-func (s Settings) Needs(c clusters.Spec) clusters.Spec {
-	if s.Kubernetes != "" {
-		c.Kubernetes = s.Kubernetes
-	}
-	if s.Profile != "" {
-		c.Profile = s.Profile
-	}
-	if s.ProxyMode != "" {
-		c.ProxyMode = s.ProxyMode
-	}
-	if s.SimulatedNodes > 0 && c.SimulatedNodes > 0 {
-		c.SimulatedNodes = s.SimulatedNodes
-	}
-	c.LeaderElection = c.LeaderElection || s.LeaderElection
-	return c.WithDefaults()
-}
-
-// adapted is a scenario on the cluster and with the pods that the settings ask for.
-func (s Settings) adapted(spec scenario.Spec) scenario.Spec {
-	return spec.On(s.Needs(spec.Cluster), s.SimulatedPods)
 }
 
 func (s Settings) validate() error {

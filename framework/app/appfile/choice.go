@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/holdfast-ha/holdfast/framework/app/appsource"
 	"github.com/holdfast-ha/holdfast/framework/app/apptest"
@@ -113,32 +112,4 @@ func given(images []string) (all []string, err error) {
 		all = append(all, path)
 	}
 	return all, nil
-}
-
-// Words are the choice as arguments of `holdfast test`.
-func (c Choice) Words() (words []string) {
-	if c.File != "" {
-		words = append(words, c.File)
-	}
-	add := func(flag string, values ...string) {
-		for _, value := range values {
-			if value != "" {
-				words = append(words, flag, value)
-			}
-		}
-	}
-	add("-f", c.Sources.Files...)
-	add("-k", c.Sources.Kustomize)
-	add("--chart", c.Sources.Chart.Path)
-	add("--values", c.Sources.Chart.Values...)
-	add("--release", c.Sources.Chart.Release)
-	add("--before", c.Sources.Before...)
-	add("--without", c.Sources.Without...)
-	add("--secrets", c.Secrets)
-	add("-n", c.Namespace)
-	add("--image", c.Images...)
-	add("--pull", c.Pull)
-	add("--url", c.URLs...)
-	add("--faults", strings.Join(c.Faults, ","))
-	return words
 }

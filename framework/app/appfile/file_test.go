@@ -219,9 +219,6 @@ func TestImagesOfTheCommandLine(t *testing.T) {
 	if diff := cmp.Diff([]string{filepath.Join(here, "web.tar"), "shop/web:dev"}, test.App.Given); diff != "" || !test.App.PullNever {
 		t.Errorf("pull never: %t; given (-want +got):\n%s", test.App.PullNever, diff)
 	}
-	if diff := cmp.Diff([]string{"-f", "web.yaml", "--image", "web.tar", "--image", "shop/web:dev", "--pull", "never"}, choice.Words()); diff != "" {
-		t.Errorf("the command again (-want +got):\n%s", diff)
-	}
 	for name, test := range map[string]struct {
 		images []string
 		pull   string

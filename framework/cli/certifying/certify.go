@@ -17,6 +17,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/deploy/appimages"
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/judge/verdict"
+	"github.com/holdfast-ha/holdfast/framework/run"
 	"github.com/holdfast-ha/holdfast/framework/run/certify"
 	"github.com/holdfast-ha/holdfast/framework/run/launch"
 	"github.com/holdfast-ha/holdfast/framework/run/progress"
@@ -164,17 +165,17 @@ func (f certifyFlags) run(cmd *cobra.Command, version string, profiles []scenari
 	if err != nil {
 		return err
 	}
-	base, err := launch.Options{
-		Scope: "full", Timings: f.timings, ProxyMode: f.proxyMode, Artifacts: f.artifacts, Seed: f.seed, Keep: f.keep, KeepLogs: f.keepLogs,
-	}.Settings(ctx, version, out, p, progress)
+	// As with kubeadm, a controller that cannot renew its lease must restart with fresh node heartbeats, and not mark every node lost: LeaderElection.
+	base, err := launch.Settings(ctx, run.Options{
+		Scope: "full", Profile: clusters.ProfileName(f.timings), ProxyMode: clusters.ProxyMode(f.proxyMode), LeaderElection: true,
+		Artifacts: f.artifacts, Seed: f.seed, Keep: f.keep, KeepLogs: f.keepLogs,
+	}, launch.Tools{Version: version, Out: out, Provider: p, Progress: progress})
 	if err != nil {
 		return err
 	}
-	// As with kubeadm: a controller that cannot renew its lease must restart with fresh node heartbeats, and not mark every node lost.
-	base.LeaderElection = true
 	terminal.SayTo(out)("certify %s: %s to %s, about %s\n", base.RunID, f.from, f.to, plan.About())
 	c := &certify.Certification{
-		Plan: plan, From: from, To: to, Settings: base, Planted: f.plant, Engine: p.Engine, Reproduce: f.reproduce(base.Seed), KeepBroken: f.keep,
+		Plan: plan, From: from, To: to, Settings: base, Planted: f.plant, Engine: p.Engine, Reproduce: again(cmd, base.Seed), KeepBroken: f.keep,
 		Ended: func(part string, file runfolder.File) error {
 			_, err := fmt.Fprintf(out, "\n%s: %s\n\n", part, summary.Of(file))
 			return err
@@ -182,24 +183,6 @@ func (f certifyFlags) run(cmd *cobra.Command, version string, profiles []scenari
 	}
 	doc, violated, err := c.Run(ctx)
 	return exit.Besides(certified(doc, violated), err, printCertificate(out, base.Dir, doc, err))
-}
-
-// reproduce is the command that certifies the same again.
-func (f certifyFlags) reproduce(seed uint64) string {
-	words := []string{"holdfast", "certify", "--from", f.from, "--to", f.to, "--profile", strings.Join(f.profiles, ","), "--seed", fmt.Sprint(seed)}
-	if f.plant != "" {
-		words = append(words, "--plant", f.plant)
-	}
-	if f.app != "" {
-		words = append(words, "--app", f.app)
-	}
-	if f.timings != string(clusters.Stock) {
-		words = append(words, "--timings", f.timings)
-	}
-	if f.proxyMode != "" {
-		words = append(words, "--proxy-mode", f.proxyMode)
-	}
-	return strings.Join(words, " ")
 }
 
 // printCertificate prints what is certified, why the rest is not, and where the page is unless writing it failed.
@@ -236,4 +219,9 @@ func certified(doc *certificate.Certificate, violated bool) error {
 		return nil
 	}
 	return exit.With(exit.Unknown, errors.New("not certified: evidence is missing, see the reasons above"))
+}
+
+// again is the command that certifies the same again.
+func again(cmd *cobra.Command, seed uint64) string {
+	return terminal.Again([]string{"holdfast", "certify"}, cmd.Flags(), nil, "--seed", fmt.Sprint(seed))
 }

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/spf13/cobra"
 	"k8s.io/client-go/rest"
 
 	"github.com/holdfast-ha/holdfast/clusters/existing"
@@ -31,21 +30,6 @@ func TestCertified(t *testing.T) {
 		if err := certified(test.doc, test.violated); exit.Code(err) != test.want {
 			t.Errorf("%+v: %v, want exit code %d", test, err, test.want)
 		}
-	}
-}
-
-// The command that certifies such an upgrade again has all that matters.
-func TestCertifyARunningClusterAgain(t *testing.T) {
-	cmd := Command("v0")
-	var f certifyFlags
-	parsed := &cobra.Command{Use: cmd.Use}
-	f.running.add(parsed)
-	if err := parsed.ParseFlags([]string{"--context", "c", "-n", "a", "--url", "http://a/?x=1", "--behind", "a/web", "--recover", "2m", "--upgrade", "./up.sh now"}); err != nil {
-		t.Fatal(err)
-	}
-	const want = "holdfast certify --context c -n a --url 'http://a/?x=1' --behind a/web --recover 2m0s --upgrade './up.sh now'"
-	if got := f.running.again(f); got != want {
-		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
 

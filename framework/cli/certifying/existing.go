@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -18,7 +17,6 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters/existing"
 	"github.com/holdfast-ha/holdfast/framework/app/appfile"
 	"github.com/holdfast-ha/holdfast/framework/app/apptest"
-	"github.com/holdfast-ha/holdfast/framework/audit"
 	"github.com/holdfast-ha/holdfast/framework/base/output"
 	"github.com/holdfast-ha/holdfast/framework/cli/creating"
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
@@ -137,7 +135,7 @@ func (f *runningFlags) certify(cmd *cobra.Command, version string, own certifyFl
 		return err
 	}
 	c := &certify.Existing{
-		Dir: filepath.Join(own.artifacts, id), ID: id, Holdfast: version, Seed: own.seed, Reproduce: f.again(own),
+		Dir: filepath.Join(own.artifacts, id), ID: id, Holdfast: version, Seed: own.seed, Reproduce: again(cmd, own.seed),
 		Cluster: f.about(access, survey), Probes: probesOf(probes),
 		Ended: func(part string, file runfolder.File) error {
 			_, err := fmt.Fprintf(out, "\n%s: %s\n\n", part, summary.Of(file))
@@ -215,28 +213,4 @@ func (f *runningFlags) about(access *existing.Access, s recording.Survey) certif
 		c.Facts = append(c.Facts, reports.Fact{Name: "not watched", Found: n.What + ", so that what depends on them is not judged: " + n.Why})
 	}
 	return c
-}
-
-// again is the command that certifies such an upgrade again.
-func (f *runningFlags) again(own certifyFlags) string {
-	words := append([]string{"holdfast", "certify"}, f.cluster.Words()...)
-	for _, n := range f.namespaces {
-		words = append(words, "-n", n)
-	}
-	if own.app != "" {
-		words = append(words, "--app", audit.Quote(own.app))
-	}
-	for _, url := range f.urls {
-		words = append(words, "--url", audit.Quote(url))
-	}
-	for _, service := range f.behind {
-		words = append(words, "--behind", service)
-	}
-	if f.disturb {
-		words = append(words, "--disturb", "--holdfast-image", f.image, "--seed", fmt.Sprint(own.seed))
-	}
-	if f.recover != recording.DefaultRecover {
-		words = append(words, "--recover", f.recover.String())
-	}
-	return strings.Join(append(words, "--upgrade", audit.Quote(f.upgrade)), " ")
 }

@@ -8,7 +8,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -16,7 +15,6 @@ import (
 
 	"github.com/holdfast-ha/holdfast/clusters/existing"
 	"github.com/holdfast-ha/holdfast/framework/app/appfile"
-	"github.com/holdfast-ha/holdfast/framework/audit"
 	"github.com/holdfast-ha/holdfast/framework/base/self"
 	"github.com/holdfast-ha/holdfast/framework/cli/creating"
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
@@ -144,41 +142,11 @@ func (f *Flags) Run(cmd *cobra.Command, c Choice, report record.Report) error {
 		return err
 	}
 	dir := filepath.Join(c.Artifacts, id)
-	file, err := s.Run(ctx, recording.Run{ID: id, Dir: dir, Holdfast: c.Version, Seed: c.Seed, Args: os.Args[1:], Again: f.again(c)}, self.CommandLine())
+	file, err := s.Run(ctx, recording.Run{ID: id, Dir: dir, Holdfast: c.Version, Seed: c.Seed, Args: os.Args[1:], Again: terminal.Again(append([]string{"holdfast", "test"}, cmd.Flags().Args()...), cmd.Flags(), nil, "--seed", fmt.Sprint(c.Seed))}, self.CommandLine())
 	if len(file.Scenarios) == 0 { // nothing was begun
 		return err
 	}
 	_, _ = fmt.Fprintln(out)
 	summary.WriteRecorded(out, file)
 	return report(out, dir, file, err, runfolder.PointLatest(c.Artifacts, id))
-}
-
-// again is the command that does the same again.
-func (f *Flags) again(c Choice) string {
-	words := append([]string{"holdfast", "test", "--disturb"}, f.cluster.Words()...)
-	words = append(words, "--holdfast-image", f.image, "--seed", fmt.Sprint(c.Seed))
-	if f.from != string(history.LoadInside) {
-		words = append(words, "--load", f.from)
-	}
-	for _, one := range []struct {
-		flag        string
-		is, usually time.Duration
-	}{{"--steady", f.steady, recording.DefaultBefore}, {"--recover", f.recover, recording.DefaultRecover}, {"--settled", f.settled, recording.DefaultSettled}} {
-		if one.is != one.usually {
-			words = append(words, one.flag, one.is.String())
-		}
-	}
-	if c.App.Namespace != "" {
-		words = append(words, "-n", c.App.Namespace)
-	}
-	for _, url := range c.App.URLs {
-		words = append(words, "--url", audit.Quote(url))
-	}
-	if len(c.App.Faults) > 0 {
-		words = append(words, "--faults", strings.Join(c.App.Faults, ","))
-	}
-	if c.App.File != "" {
-		words = append(words, audit.Quote(c.App.File))
-	}
-	return strings.Join(words, " ")
 }

@@ -5,8 +5,6 @@ import (
 	"testing"
 
 	"github.com/spf13/pflag"
-
-	"github.com/holdfast-ha/holdfast/framework/app/appfile"
 )
 
 // Nothing is disturbed because of a flag that was meant for something else: the cluster is named, and each flag belongs to what is done.
@@ -38,20 +36,5 @@ func TestWanted(t *testing.T) {
 		if is != test.is || (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%q: wanted %t, %v; want %t and %q", args, is, err, test.is, test.want)
 		}
-	}
-}
-
-// The command that does the same again names the cluster, the seed and the file.
-func TestAgain(t *testing.T) {
-	var f Flags
-	set := pflag.NewFlagSet("test", pflag.ContinueOnError)
-	f.Add(set)
-	if err := set.Parse(strings.Fields("--disturb --context staging --holdfast-image r/hf:1 --steady 3s")); err != nil {
-		t.Fatal(err)
-	}
-	got := f.again(Choice{App: appfile.Choice{File: "shop.yaml", Faults: []string{"drain", "scale"}}, Seed: 7})
-	const want = "holdfast test --disturb --context staging --holdfast-image r/hf:1 --seed 7 --steady 3s --faults drain,scale 'shop.yaml'"
-	if got != want {
-		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }

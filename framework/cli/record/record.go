@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/holdfast-ha/holdfast/clusters/existing"
 	"github.com/holdfast-ha/holdfast/framework/app/appfile"
@@ -52,6 +53,8 @@ type flags struct {
 
 	span, before, recover, settled time.Duration
 	artifacts, resume              string
+
+	given *pflag.FlagSet // the flags of the command line
 }
 
 const long = `record watches a cluster that is there already, while a command runs, or for some time, or until Ctrl-C. Then it says what the
@@ -120,6 +123,7 @@ func Command(version string, report Report) *cobra.Command {
 
 func (f *flags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
+	f.given = flags
 	f.cluster.Add(flags)
 	flags.StringSliceVarP(&f.namespaces, "namespace", "n", nil, "record this namespace, or these; default: that of the context")
 	flags.BoolVarP(&f.all, "all-namespaces", "A", false, "record all namespaces")
@@ -196,7 +200,7 @@ func (f *flags) run(cmd *cobra.Command, version string, command []string, report
 		return err
 	}
 	o.Run = recording.Run{
-		ID: id, Dir: filepath.Join(f.artifacts, id), Holdfast: version, Seed: rand.Uint64()>>11 | 1, Args: os.Args[1:], Again: f.again(command),
+		ID: id, Dir: filepath.Join(f.artifacts, id), Holdfast: version, Seed: rand.Uint64()>>11 | 1, Args: os.Args[1:], Again: again(f.given, command),
 		Scenario: "record/" + scopeName(o.Namespaces), Claim: claim(o),
 	}
 	body, done, err := f.body(cmd, o.Access, command)
@@ -312,55 +316,13 @@ func scopeName(namespaces []string) string {
 }
 
 // again is the command that records the same again.
-func (f *flags) again(command []string) string {
-	words := append([]string{"holdfast", "record"}, f.cluster.Words()...)
-	for _, n := range f.namespaces {
-		words = append(words, "-n", n)
-	}
-	if f.all {
-		words = append(words, "-A")
-	}
-	words = append(words, f.requests()...)
-	if len(f.behind) > 0 {
-		words = append(words, "--behind", strings.Join(f.behind, ","))
-	}
-	if f.from != string(history.LoadOutside) {
-		words = append(words, "--load", f.from, "--image", f.image)
-	}
-	if f.workers != 1 {
-		words = append(words, "--load-workers", fmt.Sprint(f.workers))
-	}
-	for _, one := range []struct {
-		flag       string
-		set, usual time.Duration
-	}{{"--for", f.span, 0}, {"--before", f.before, recording.DefaultBefore}, {"--recover", f.recover, recording.DefaultRecover}, {"--settled", f.settled, recording.DefaultSettled}} {
-		if one.set != one.usual {
-			words = append(words, one.flag, one.set.String())
-		}
-	}
+func again(given *pflag.FlagSet, command []string) string {
+	words := []string{terminal.Again([]string{"holdfast", "record"}, given, nil)}
 	if len(command) > 0 {
-		words = append(append(words, "--"), command...)
+		words = append(words, "--")
 	}
-	return shell(words)
-}
-
-// requests are the flags that say which requests are sent.
-func (f *flags) requests() (words []string) {
-	for _, one := range []struct{ flag, value string }{{"--probes", f.probes}, {"--url", strings.Join(f.urls, ",")}} {
-		if one.value != "" {
-			words = append(words, one.flag, one.value)
-		}
-	}
-	if f.rate != recording.Rate {
-		words = append(words, "--rate", fmt.Sprint(f.rate))
-	}
-	return words
-}
-
-// shell is a command to copy.
-func shell(words []string) string {
-	for i, word := range words {
-		words[i] = audit.Word(word)
+	for _, word := range command {
+		words = append(words, audit.Word(word))
 	}
 	return strings.Join(words, " ")
 }

@@ -8,10 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
-	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/run/recording"
 )
@@ -77,29 +74,6 @@ contexts: [{name: prod, context: {cluster: c, user: u}}]}`
 	}
 	if files, err := os.ReadDir("."); err != nil || len(files) > 0 {
 		t.Errorf("%v was written, %v", files, err)
-	}
-}
-
-// The command that records the same again can be pasted into a shell.
-func TestAgain(t *testing.T) {
-	cmd := Command("v0", nil)
-	var f flags
-	for args, want := range map[string]string{
-		"--context staging -n b -n a -- kubectl rollout restart": "holdfast record --context staging -n b -n a -- kubectl rollout restart",
-		"-A --for 24h":                      "holdfast record -A --for 24h0m0s",
-		"--url http://a/?x=1 -- sh -c exit": "holdfast record --url 'http://a/?x=1' -- sh -c exit",
-		"--url http://a/ --rate 2.5 --before 1m --recover 2m --settled 40s":                      "holdfast record --url http://a/ --rate 2.5 --before 1m0s --recover 2m0s --settled 40s",
-		"--context c --url http://a/ --load both --image reg/hf:1 --load-workers 3 --behind b/a": "holdfast record --context c --url http://a/ --behind b/a --load both --image reg/hf:1 --load-workers 3",
-	} {
-		f = flags{cluster: terminal.ClusterFlags()}
-		parsed := &cobra.Command{Use: cmd.Use}
-		f.add(parsed)
-		if err := parsed.ParseFlags(strings.Fields(args)); err != nil {
-			t.Fatal(err)
-		}
-		if got := f.again(parsed.Flags().Args()); got != want {
-			t.Errorf("got  %s\nwant %s", got, want)
-		}
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -19,8 +20,11 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/run/recording"
 )
 
+// requestFlags say which requests are sent.
+var requestFlags = []string{"probes", "rate", "url"}
+
 // besideResume are the flags that may be given with --resume, beside those of the cluster.
-var besideResume = []string{"artifacts", "probes", "rate", "resume", "url", "verbose"}
+var besideResume = append([]string{"artifacts", "resume", "verbose"}, requestFlags...)
 
 // goOn goes on with the recording that --resume names. A record may come from another person: it says what was recorded, and for how long. Which cluster
 // is asked, as whom, and what requests are sent, the caller says.
@@ -71,11 +75,11 @@ func (f *flags) sendsAs(begun *flags) error {
 	if f.probes == begun.probes && f.rate == begun.rate && slices.Equal(f.urls, begun.urls) {
 		return nil
 	}
-	words := begun.requests()
+	words := terminal.Given(begun.given, func(name string) bool { return slices.Contains(requestFlags, name) })
 	if len(words) == 0 {
 		return errors.New("it sent no requests: leave --url, --probes and --rate out")
 	}
-	return fmt.Errorf("its requests are sent again only if you say which: repeat %s", shell(words))
+	return fmt.Errorf("its requests are sent again only if you say which: repeat %s", strings.Join(words, " "))
 }
 
 // plainFiles returns an error for a record through which another file would be written.

@@ -1,3 +1,4 @@
+// Package launch turns the options of a run into its settings: provider, seed, folder and cluster.
 package launch
 
 import (
@@ -11,14 +12,6 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 )
-
-// claim is the name of the run. The folder of a new run is made.
-func (o Options) claim(now time.Time) (id string, err error) {
-	if o.Begun != nil {
-		return o.Begun.ID, nil
-	}
-	return ClaimFolder(o.Artifacts, now)
-}
 
 // ClaimFolder names a run after the time, and creates its folder. If two runs begin in the same second, the name of the later run has a
 // number.

@@ -10,6 +10,7 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/framework/base/interrupt"
 	"github.com/holdfast-ha/holdfast/framework/provider"
+	"github.com/holdfast-ha/holdfast/framework/run"
 	"github.com/holdfast-ha/holdfast/framework/run/maintenance"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/framework/scenario/selection"
@@ -54,7 +55,7 @@ func keepNew(ctx context.Context, c clusters.Cluster) error {
 
 // OnCluster returns the chosen scenarios that run on the cluster of --cluster. If it does not exist, it makes the one that most of them need. A *MisfitError
 // is about named scenarios that do not run on it. Scenarios of a scope that need another cluster are skipped, and counted.
-func (o Options) OnCluster(ctx context.Context, p provider.Provider, chosen []scenario.Spec, say func(string)) ([]scenario.Spec, error) {
+func OnCluster(ctx context.Context, o run.Options, p provider.Provider, chosen []scenario.Spec, say func(string)) ([]scenario.Spec, error) {
 	if o.Cluster == "" || len(chosen) == 0 {
 		return chosen, nil
 	}
@@ -63,7 +64,7 @@ func (o Options) OnCluster(ctx context.Context, p provider.Provider, chosen []sc
 	if err != nil && !missing {
 		return nil, err
 	}
-	spec := selection.MostNeeded(chosen, o.needs)
+	spec := selection.MostNeeded(chosen, o.Needs)
 	if !missing {
 		spec = c.Spec()
 	}

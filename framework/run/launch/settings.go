@@ -19,7 +19,6 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/provider"
 	"github.com/holdfast-ha/holdfast/framework/run"
-	"github.com/holdfast-ha/holdfast/framework/run/fit"
 	"github.com/holdfast-ha/holdfast/framework/run/maintenance"
 	"github.com/holdfast-ha/holdfast/framework/run/progress"
 	"github.com/holdfast-ha/holdfast/workloads"
@@ -32,11 +31,24 @@ func SettingsFor(ctx context.Context, version, artifacts string, out io.Writer, 
 	if err != nil {
 		return run.Settings{}, err
 	}
-	return Options{Scope: "full", Artifacts: artifacts}.Settings(ctx, version, out, p, progress)
+	s, err := Settings(ctx, run.Options{Scope: "full", Artifacts: artifacts}, Tools{Version: version, Out: out, Provider: p, Progress: progress})
+	s.Reproduce = func(name, _ string) string {
+		return fmt.Sprintf("holdfast run %s --seed %d", cmp.Or(name, "--scope full"), s.Seed)
+	}
+	return s, err
 }
 
-// Settings makes the folder of the run, and returns its settings. progress may be nil.
-func (o Options) Settings(ctx context.Context, version string, out io.Writer, p provider.Provider, progress *progress.Progress) (run.Settings, error) {
+// Tools are what a run needs beside its options.
+type Tools struct {
+	Version  string // of the harness
+	Out      io.Writer
+	Provider provider.Provider
+	Progress *progress.Progress // nil: none is shown
+	Begun    *runfolder.File    // the run to continue; nil: a new run
+}
+
+// Settings are those of a run, whose folder they make if it is new. They lack the command that repeats it.
+func Settings(ctx context.Context, o run.Options, t Tools) (run.Settings, error) {
 	cache, err := engine.CacheDir()
 	if err != nil {
 		return run.Settings{}, err
@@ -44,39 +56,29 @@ func (o Options) Settings(ctx context.Context, version string, out io.Writer, p 
 	if o.Seed == 0 {
 		o.Seed = rand.Uint64()>>11 | 1 // 53 bits: JSON's numbers carry no more
 	}
-	now := time.Now()
-	id, err := o.claim(now)
-	if err != nil {
+	settings := run.Settings{
+		Options: o, Started: time.Now(), Version: t.Version, Args: os.Args[1:], Measure: t.Provider.Measure, Interrupt: interrupt.Of(ctx),
+		Open: opener(o, t.Provider), Close: closer(o, t.Out), Describe: t.Provider.Facts, Machine: t.Provider.Machine,
+		Executable: cmp.Or(t.Provider.Executable, os.Args[0]), CacheDir: cache, Progress: t.Progress, Compile: Compiler(t.Out),
+	}
+	if t.Begun != nil {
+		settings.RunID, settings.Started, settings.Resumed, settings.Args = t.Begun.ID, t.Begun.Started, time.Now(), t.Begun.Args
+	} else if settings.RunID, err = ClaimFolder(o.Artifacts, settings.Started); err != nil {
 		return run.Settings{}, fmt.Errorf("make a folder for the run: %w", err)
 	}
-	if err := runfolder.PointLastAttempt(o.Artifacts, id); err != nil {
-		return run.Settings{}, err
+	settings.Dir = filepath.Join(o.Artifacts, settings.RunID)
+	settings.Hold = func(ctx context.Context, c clusters.Cluster) (*hold.Hold, error) {
+		return maintenance.Take(ctx, c, "run "+settings.RunID)
 	}
-	interrupted := interrupt.Of(ctx)
-	if progress != nil {
-		interrupted.SayTo(progress.Note)
+	settings.Judged = func() {
+		if err := runfolder.PointLatest(o.Artifacts, settings.RunID); err != nil {
+			slog.Warn("point at the run", "error", err)
+		}
 	}
-	settings := run.Settings{
-		Cluster: o.Cluster, Keep: o.Keep, Interrupt: interrupted,
-		Hold: func(ctx context.Context, c clusters.Cluster) (*hold.Hold, error) {
-			return maintenance.Take(ctx, c, "run "+id)
-		},
-		RunID: id, Started: now, Dir: filepath.Join(o.Artifacts, id), Version: version, Seed: o.Seed, Args: os.Args[1:],
-		Reproduce:  o.Reproduce,
-		Kubernetes: o.Kubernetes, Profile: clusters.ProfileName(o.Timings), ProxyMode: clusters.ProxyMode(o.ProxyMode),
-		LoadWorkers: o.Workers, Fit: fit.Options{Measure: p.Measure, Rate: o.LoadRate}, TimeBudget: o.TimeBudget, SimulatedNodes: o.SimulatedNodes, SimulatedPods: o.SimulatedPods,
-		Open: o.opener(p), Close: o.closer(func(line string) { _, _ = fmt.Fprintln(out, line) }), Describe: p.Facts, Machine: p.Machine,
-		Executable: cmp.Or(p.Executable, os.Args[0]), CacheDir: cache, KeepLogs: o.KeepLogs,
-		Progress: progress, Compile: Compiler(out), Judged: func() {
-			if err := runfolder.PointLatest(o.Artifacts, id); err != nil {
-				slog.Warn("point at the run", "error", err)
-			}
-		},
+	if t.Progress != nil {
+		settings.Interrupt.SayTo(t.Progress.Note)
 	}
-	if o.Begun != nil {
-		settings.Started, settings.Resumed, settings.Args = o.Begun.Started, now, o.Begun.Args
-	}
-	return settings, nil
+	return settings, runfolder.PointLastAttempt(o.Artifacts, settings.RunID)
 }
 
 // Compiler compiles the programs of others, such as those of add-ons, and writes its progress to out.
@@ -87,40 +89,35 @@ func Compiler(out io.Writer) func(context.Context, workloads.Program) (string, e
 }
 
 // opener creates clusters, or opens the cluster of --cluster.
-func (o Options) opener(p provider.Provider) func(context.Context, string, clusters.Spec) (clusters.Cluster, error) {
+func opener(o run.Options, p provider.Provider) func(context.Context, string, clusters.Spec) (clusters.Cluster, error) {
 	if o.Cluster == "" {
 		return p.Create
 	}
-	return func(ctx context.Context, _ string, wanted clusters.Spec) (clusters.Cluster, error) {
-		c, err := p.Open(ctx, o.Cluster)
+	return func(ctx context.Context, name string, wanted clusters.Spec) (clusters.Cluster, error) {
+		c, err := p.Open(ctx, name)
 		if err != nil {
 			return nil, err
 		}
 		if has, needs := c.Spec().Unlike(wanted); has != "" {
-			return nil, fmt.Errorf("cluster %s has %s, not %s", o.Cluster, has, needs)
+			return nil, fmt.Errorf("cluster %s has %s, not %s", name, has, needs)
 		}
 		return c, nil
 	}
 }
 
-// keep keeps a cluster, and prints how to use and remove it.
-func keep(c clusters.Cluster, say func(string)) error {
-	say(fmt.Sprintf("cluster %s is kept: holdfast run --cluster %s, holdfast down %s", c.Name(), c.Name(), c.Name()))
-	if kept, can := c.(interface{ Keep() error }); can {
-		return kept.Keep()
-	}
-	return nil
-}
-
-// closer removes clusters, except the cluster of --cluster and clusters to be kept.
-func (o Options) closer(say func(string)) func(context.Context, clusters.Cluster) error {
+// closer removes clusters, except the cluster of --cluster and clusters to be kept, and tells how those are used and removed.
+func closer(o run.Options, out io.Writer) func(context.Context, clusters.Cluster) error {
 	return func(ctx context.Context, c clusters.Cluster) error {
-		if o.Cluster != "" {
+		switch {
+		case o.Cluster != "":
 			return nil
+		case !o.Keep:
+			return c.Delete(ctx)
 		}
-		if o.Keep {
-			return keep(c, say)
+		_, _ = fmt.Fprintf(out, "cluster %s is kept: holdfast run --cluster %s, holdfast down %s\n", c.Name(), c.Name(), c.Name())
+		if kept, can := c.(interface{ Keep() error }); can {
+			return kept.Keep()
 		}
-		return c.Delete(ctx)
+		return nil
 	}
 }
