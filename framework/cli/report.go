@@ -14,8 +14,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/reports"
 	"github.com/holdfast-ha/holdfast/reports/formats"
-	"github.com/holdfast-ha/holdfast/reports/index"
-	"github.com/holdfast-ha/holdfast/reports/nights"
+	"github.com/holdfast-ha/holdfast/reports/trend"
 )
 
 func reportCommand() *cobra.Command {
@@ -32,8 +31,8 @@ scenarios that these runs did not judge stay, and findings about claims that no 
 a page.
 
 With --index it takes a folder with many runs and certificates, such as artifacts, and writes index.html into it: a row for each scenario
-and a column for each night, with links to the reports, charts of recovery, p99, failed requests, blindness and missing evidence, and what
-'holdfast trend' finds. A run without report.json is reported from its record. Damaged and interrupted runs are listed as such.
+and a column for each night, with links to the reports, and what 'holdfast trend' finds. It shows the last 90 nights of each kind. A run
+without report.json is reported from its record. Damaged and interrupted runs are listed as such.
 
 The exit code is that of the reported run, as for 'holdfast run'. With --catalogue or --index it is 0 if the files were written.`,
 		Example: `  holdfast report artifacts/latest
@@ -72,17 +71,18 @@ func reportAll(out io.Writer, dir string) error {
 	if err != nil {
 		return err
 	}
-	if err := index.Replace(dir, found); err != nil {
-		return err
+	name := filepath.Join(dir, trend.PageFile)
+	if err := reports.Replace(name, found, trend.WritePage); err != nil {
+		return fmt.Errorf("write %s: %w", trend.PageFile, err)
 	}
-	_, err = fmt.Fprintf(out, "index of %s: %s\n", prose.Count(len(found.List), "night"), filepath.Join(dir, index.FileName))
+	_, err = fmt.Fprintf(out, "index of %s: %s\n", prose.Count(len(found), "night"), name)
 	return err
 }
 
 // nightsBelow reads the runs and certificates below a folder; that there are none is an error.
-func nightsBelow(dir string) (nights.Nights, error) {
-	found, err := nights.Read(dir)
-	if err == nil && len(found.List) == 0 {
+func nightsBelow(dir string) ([]*trend.Night, error) {
+	found, err := trend.Read(dir)
+	if err == nil && len(found) == 0 {
 		err = fmt.Errorf("read %s: there is no run and no certificate in it; give a folder with the folders of runs, such as artifacts", dir)
 	}
 	return found, err

@@ -48,11 +48,12 @@ Exit codes: 0 nothing got worse; 1 a regression, or a promise was broken in the 
 				return err
 			}
 			t := trend.Of(found, last)
-			write := t.WriteText
 			if asJSON {
-				write = t.WriteJSON
+				err = terminal.PrintJSON(cmd.OutOrStdout(), t)
+			} else {
+				err = t.WriteText(cmd.OutOrStdout())
 			}
-			if err := write(cmd.OutOrStdout()); err != nil {
+			if err != nil {
 				return err
 			}
 			return moved(t)
@@ -66,12 +67,10 @@ Exit codes: 0 nothing got worse; 1 a regression, or a promise was broken in the 
 // moved is the error with the exit code of a trend.
 func moved(t trend.Trend) error {
 	switch t.Result {
-	case trend.Regression:
-		return exit.With(exit.Violated, errors.New("a figure got worse; see above"))
-	case trend.Broken:
-		return exit.With(exit.Violated, errors.New(t.Summary()))
+	case trend.Regression, trend.Broken:
+		return exit.With(exit.Violated, errors.New(t.Summary))
 	case trend.Missing, trend.TooFew:
-		return exit.With(exit.Unknown, errors.New(t.Summary()))
+		return exit.With(exit.Unknown, errors.New(t.Summary))
 	}
 	return nil
 }

@@ -2,43 +2,61 @@ package cli
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
-	"github.com/holdfast-ha/holdfast/framework/judge/verdict"
-	"github.com/holdfast-ha/holdfast/reports/index"
-	"github.com/holdfast-ha/holdfast/reports/nights/nightstest"
+	"github.com/holdfast-ha/holdfast/reports"
+	"github.com/holdfast-ha/holdfast/reports/formats"
 	"github.com/holdfast-ha/holdfast/reports/trend"
 )
+
+// storeNight stores the report of a run on the night with this number. Each scenario has an outcome, and a recovery in seconds.
+func storeNight(t *testing.T, root string, number int, recovery float64, outcomes map[string]reports.Result) {
+	t.Helper()
+	at := time.Date(2026, 1, 1, 2, 0, 0, 0, time.UTC).AddDate(0, 0, number)
+	r := reports.Report{
+		RunID: at.Format("20060102-150405"), Started: at, Seed: uint64(number) + 1, Cluster: reports.Cluster{Kubernetes: "v1.37.0", Engine: "podman 5.4.2"},
+	}
+	for name, result := range outcomes {
+		r.Scenarios = append(r.Scenarios, reports.Scenario{
+			Name: name, Result: result, Verdicts: []reports.Verdict{{Numbers: map[string]float64{"recoveredSeconds": recovery, "doubts": 0}}},
+		})
+	}
+	dir := filepath.Join(root, r.RunID)
+	if err := errors.Join(os.Mkdir(dir, 0o755), formats.Write(dir, r.Completed())); err != nil {
+		t.Fatal(err)
+	}
+}
 
 // nightsOf stores so many runs, in which recovery takes longer or shorter from the tenth on.
 func nightsOf(t *testing.T, count int, factor float64) string {
 	t.Helper()
 	root := t.TempDir()
 	for number := range count {
-		s := nightstest.Scenario{Name: "chaos/a", Outcome: verdict.Held, Recovery: 10 + float64(number%3)/10, P99: 0.004, Blind: 0.1}
+		recovery := 10 + float64(number%3)/10
 		if number >= 10 {
-			s.Recovery *= factor
+			recovery *= factor
 		}
-		nightstest.Usual(number, s).Store(t, root)
+		storeNight(t, root, number, recovery, map[string]reports.Result{"chaos/a": reports.Held})
 	}
 	return root
 }
 
-// lastNight stores twenty good nights, and three more of another scenario. In the last one the first scenario has an outcome, if any.
-func lastNight(t *testing.T, outcome verdict.Outcome) string {
+// lastNight stores twenty good nights, and three more of another scenario. In the last one the first scenario has a result, if any.
+func lastNight(t *testing.T, result reports.Result) string {
 	t.Helper()
 	root := nightsOf(t, 20, 1)
 	for number := 20; number < 23; number++ {
-		other := nightstest.Scenario{Name: "chaos/b", Outcome: verdict.Held, Recovery: 10, P99: 0.004, Blind: 0.1}
-		n := nightstest.Usual(number, other)
-		if number == 22 && outcome != "" {
-			n.Scenarios = append(n.Scenarios, nightstest.Scenario{Name: "chaos/a", Outcome: outcome})
+		results := map[string]reports.Result{"chaos/b": reports.Held}
+		if number == 22 && result != "" {
+			results["chaos/a"] = result
 		}
-		n.Store(t, root)
+		storeNight(t, root, number, 10, results)
 	}
 	return root
 }
@@ -50,17 +68,17 @@ func TestTrend(t *testing.T) {
 		says string // on standard output
 		err  string
 	}{
-		"a regression":     {[]string{nightsOf(t, 20, 1.5)}, exit.Violated, "REGRESSION  chaos/a, recovery: 10.1 s in 10 nights before, 15.1 s in 10 nights since 2026-01-11", "a figure got worse"},
-		"an improvement":   {[]string{nightsOf(t, 20, 0.5)}, exit.Held, "better      chaos/a, recovery: ", ""},
+		"a regression":     {[]string{nightsOf(t, 20, 1.5)}, exit.Violated, "REGRESSION  chaos/a, recovery: 10.1 s in 10 nights before, 15.1 s in 10 nights since 2026-01-11", "1 regression"},
+		"an improvement":   {[]string{nightsOf(t, 20, 0.5)}, exit.Held, "improvement chaos/a, recovery: ", ""},
 		"nothing moved":    {[]string{nightsOf(t, 20, 1)}, exit.Held, "0 regressions, 0 improvements; 1 figure tested", ""},
-		"broken last":      {[]string{lastNight(t, verdict.Violated)}, exit.Violated, "1 scenario broken; 0 regressions", "1 scenario broken"},
-		"unknown last":     {[]string{lastNight(t, verdict.Unknown)}, exit.Held, "not good    chaos/a: Unknown, not good since", ""},
+		"broken last":      {[]string{lastNight(t, reports.Violated)}, exit.Violated, "1 scenario broken, 0 regressions", "1 scenario broken"},
+		"unknown last":     {[]string{lastNight(t, reports.Unknown)}, exit.Held, "unknown     chaos/a: Unknown, not good since", ""},
 		"gone":             {[]string{lastNight(t, "")}, exit.Unknown, "gone        chaos/a: not judged since 2026-01-21", "1 scenario gone"},
 		"too few nights":   {[]string{nightsOf(t, 8, 1)}, exit.Unknown, "too few nights to tell: at least 10", "at least 10 with a figure are needed"},
 		"too few are last": {[]string{nightsOf(t, 20, 1.5), "--last", "6"}, exit.Unknown, "6 nights, 2026-01-15", "at least 10"},
 		"no nights":        {[]string{nightsOf(t, 20, 1.5), "--last", "0"}, exit.BadUsage, "", "give a number above 0"},
 		"nothing there":    {[]string{t.TempDir()}, exit.Failed, "", "there is no run and no certificate in it"},
-		"no folder":        {[]string{filepath.Join(t.TempDir(), "absent")}, exit.Failed, "", "no such folder: give a folder with the folders of runs"},
+		"no folder":        {[]string{filepath.Join(t.TempDir(), "absent")}, exit.Failed, "", "no such file or directory: give a folder with the folders of runs"},
 		"no argument":      {nil, exit.BadUsage, "", "argument"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -78,7 +96,7 @@ func TestTrendForPrograms(t *testing.T) {
 	if jsonErr := json.Unmarshal([]byte(out), &got); jsonErr != nil || code != exit.Violated {
 		t.Fatalf("exit code %d, %v, %v\n%s", code, err, jsonErr, out)
 	}
-	if got.SchemaVersion != trend.SchemaVersion || got.Result != trend.Regression || len(got.Changes) != 1 || got.Changes[0].Since.Dir != "20260111-020000" {
+	if got.SchemaVersion != trend.SchemaVersion || got.Result != trend.Regression || len(got.Findings) != 1 || got.Findings[0].Since.Dir != "20260111-020000" {
 		t.Errorf("%s", out)
 	}
 }
@@ -86,10 +104,10 @@ func TestTrendForPrograms(t *testing.T) {
 func TestReportIndex(t *testing.T) {
 	root := nightsOf(t, 4, 1)
 	out, code, err := execute(t, "report", root, "--index")
-	if want := "index of 4 nights: " + filepath.Join(root, index.FileName) + "\n"; code != exit.Held || out != want {
+	if want := "index of 4 nights: " + filepath.Join(root, trend.PageFile) + "\n"; code != exit.Held || out != want {
 		t.Errorf("exit code %d, %v, said %q, want %q", code, err, out, want)
 	}
-	if page, err := os.ReadFile(filepath.Join(root, index.FileName)); err != nil || !strings.Contains(string(page), "chaos/a") {
+	if page, err := os.ReadFile(filepath.Join(root, trend.PageFile)); err != nil || !strings.Contains(string(page), "chaos/a") {
 		t.Errorf("%v: %s", err, page)
 	}
 	for _, args := range [][]string{{"report", "--index"}, {"report", root, "--index", "--catalogue", "x.md"}} {

@@ -12,7 +12,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/reports"
 	"github.com/holdfast-ha/holdfast/reports/formats"
-	"github.com/holdfast-ha/holdfast/reports/nights"
+	"github.com/holdfast-ha/holdfast/reports/trend"
 )
 
 // The run, judge, report, JUnit and the nights of a trend agree on a run from which something is missing: it is no success. The two runs of
@@ -93,9 +93,9 @@ func TestEveryConsumerAgreesOnARunThatIsNotWhole(t *testing.T) {
 			if err != nil || !strings.Contains(string(junit), "<error ") {
 				t.Errorf("JUnit has no error, %v:\n%s", err, junit)
 			}
-			all, err := nights.Read(filepath.Dir(dir))
-			if err != nil || len(all.List) != 1 || all.List[0].Result == reports.Held {
-				t.Errorf("the nights: %v, %+v", err, all.List)
+			all, err := trend.Read(filepath.Dir(dir))
+			if err != nil || len(all) != 1 || all[0].Result == reports.Held {
+				t.Errorf("the nights: %v, %+v", err, all)
 			}
 		})
 	}

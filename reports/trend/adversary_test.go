@@ -14,17 +14,15 @@ import (
 	"github.com/holdfast-ha/holdfast/reports"
 	"github.com/holdfast-ha/holdfast/reports/certificate"
 	"github.com/holdfast-ha/holdfast/reports/formats"
-	"github.com/holdfast-ha/holdfast/reports/nights"
-	"github.com/holdfast-ha/holdfast/reports/nights/nightstest"
 	"github.com/holdfast-ha/holdfast/reports/trend"
 )
 
 // attackedNights are nights on which nothing happened: two scenarios that held, and a mutant that was caught. Only the recovery of one differs by chance.
-func attackedNights(random *rand.Rand, count int) (list []nightstest.Night) {
+func attackedNights(random *rand.Rand, count int) (list []night) {
 	for number := range count {
-		n := nightstest.Usual(number)
+		n := usualNight(number)
 		for _, name := range []string{"app/rollout", "chaos/drain", "mutants/no-prestop"} {
-			s := nightstest.Scenario{Name: name, Outcome: verdict.Held, Of: "shop/web", Recovery: 10, P99: 0.004, Blind: 0.1}
+			s := scenario{Name: name, Outcome: verdict.Held, Of: "shop/web", Recovery: 10, P99: 0.004, Blind: 0.1}
 			switch name {
 			case "app/rollout":
 				s.Recovery = usual(name, random).Recovery
@@ -39,35 +37,35 @@ func attackedNights(random *rand.Rand, count int) (list []nightstest.Night) {
 }
 
 // breaks has a scenario not keep its promise, or a mutant be missed.
-func breaks(s *nightstest.Scenario) {
+func breaks(s *scenario) {
 	s.Outcome = map[bool]verdict.Outcome{false: verdict.Violated, true: verdict.Held}[s.Mutant]
 }
 
 // lastly edits one scenario, which is the same each night, in the last nights.
-func lastly(list []nightstest.Night, last, which int, edit func(*nightstest.Night, *nightstest.Scenario)) {
+func lastly(list []night, last, which int, edit func(*night, *scenario)) {
 	for i := len(list) - last; i < len(list); i++ {
 		edit(&list[i], &list[i].Scenarios[which])
 	}
 }
 
 // leftOut takes one scenario out of the last nights.
-func leftOut(list []nightstest.Night, last, which int) {
+func leftOut(list []night, last, which int) {
 	for i := len(list) - last; i < len(list); i++ {
 		of := list[i].Scenarios
-		list[i].Scenarios = append(append([]nightstest.Scenario{}, of[:which]...), of[which+1:]...)
+		list[i].Scenarios = append(append([]scenario{}, of[:which]...), of[which+1:]...)
 	}
 }
 
 // plantedInNights are what may befall nights. Each returns what it did.
-var plantedInNights = []func(random *rand.Rand, list []nightstest.Night) (nights.Nights, string){
-	func(random *rand.Rand, list []nightstest.Night) (nights.Nights, string) {
+var plantedInNights = []func(random *rand.Rand, list []night) ([]*trend.Night, string){
+	func(random *rand.Rand, list []night) ([]*trend.Night, string) {
 		last, which := 1+random.IntN(len(list)), random.IntN(3)
-		lastly(list, last, which, func(_ *nightstest.Night, s *nightstest.Scenario) { breaks(s) })
+		lastly(list, last, which, func(_ *night, s *scenario) { breaks(s) })
 		return inMemory(list), fmt.Sprintf("scenario %d is broken in the last %d nights", which, last)
 	},
-	func(random *rand.Rand, list []nightstest.Night) (nights.Nights, string) {
+	func(random *rand.Rand, list []night) ([]*trend.Night, string) {
 		last, which, outcome := 1+random.IntN(len(list)), random.IntN(3), []verdict.Outcome{verdict.Violated, verdict.Unknown}[random.IntN(2)]
-		lastly(list, last, which, func(n *nightstest.Night, s *nightstest.Scenario) {
+		lastly(list, last, which, func(n *night, s *scenario) {
 			n.Kubernetes = "v1.38.0"
 			if breaks(s); outcome == verdict.Unknown {
 				s.Outcome = outcome
@@ -75,39 +73,39 @@ var plantedInNights = []func(random *rand.Rand, list []nightstest.Night) (nights
 		})
 		return inMemory(list), fmt.Sprintf("scenario %d is %s since %d nights of a newer Kubernetes", which, outcome, last)
 	},
-	func(random *rand.Rand, list []nightstest.Night) (nights.Nights, string) {
+	func(random *rand.Rand, list []night) ([]*trend.Night, string) {
 		last, which, of := 8+random.IntN(10), random.IntN(2), 2+3*random.Float64()
-		lastly(list, min(last, len(list)-8), which, func(_ *nightstest.Night, s *nightstest.Scenario) { s.Recovery *= of })
+		lastly(list, min(last, len(list)-8), which, func(_ *night, s *scenario) { s.Recovery *= of })
 		return inMemory(list), fmt.Sprintf("scenario %d takes %.1f times as long in the last %d nights", which, of, last)
 	},
-	func(random *rand.Rand, list []nightstest.Night) (nights.Nights, string) {
+	func(random *rand.Rand, list []night) ([]*trend.Night, string) {
 		which, since := random.IntN(3), 1+random.IntN(4)
 		breaks(&list[len(list)-1-since].Scenarios[which])
 		leftOut(list, since, which)
 		return inMemory(list), fmt.Sprintf("scenario %d is broken, and is left out of %d nights since", which, since)
 	},
-	func(random *rand.Rand, list []nightstest.Night) (nights.Nights, string) {
+	func(random *rand.Rand, list []night) ([]*trend.Night, string) {
 		which, since := random.IntN(3), 1+random.IntN(4)
 		breaks(&list[len(list)-1-since].Scenarios[which])
 		all := inMemory(list)
 		result := []reports.Result{reports.Unsupported, reports.Interrupted, reports.NotBegun}[random.IntN(3)]
 		for i := len(list) - since; i < len(list); i++ {
-			all.List[i].Scenarios[which].Result = result
+			all[i].Scenarios[which].Result = result
 		}
 		return all, fmt.Sprintf("scenario %d is broken, and is %s in %d nights since", which, result, since)
 	},
-	func(random *rand.Rand, list []nightstest.Night) (nights.Nights, string) {
+	func(random *rand.Rand, list []night) ([]*trend.Night, string) {
 		which, since := random.IntN(3), 1+random.IntN(4)
 		breaks(&list[len(list)-1-since].Scenarios[which])
 		newer := random.IntN(2) == 0
-		lastly(list, since, which, func(n *nightstest.Night, s *nightstest.Scenario) {
+		lastly(list, since, which, func(n *night, s *scenario) {
 			if s.Outcome = verdict.Unknown; newer {
 				n.Kubernetes = "v1.38.0"
 			}
 		})
 		return inMemory(list), fmt.Sprintf("scenario %d is broken, and unknown in %d nights since (newer: %t)", which, since, newer)
 	},
-	func(random *rand.Rand, list []nightstest.Night) (nights.Nights, string) {
+	func(random *rand.Rand, list []night) ([]*trend.Night, string) {
 		// The nights of another application lie between.
 		last, which := 1+random.IntN(len(list)/2), random.IntN(3)
 		for i := range list {
@@ -213,9 +211,9 @@ func cut(t *testing.T, random *rand.Rand, name string) {
 }
 
 // wrong says that a trend is a success, with which the command ends with 0; empty: it is not.
-func wrong(all nights.Nights) string {
+func wrong(all []*trend.Night) string {
 	if got := trend.Of(all, trend.DefaultLast); got.Result == trend.None {
-		return fmt.Sprintf("%s: %s", got.Result, got.Summary())
+		return fmt.Sprintf("%s: %s", got.Result, got.Summary)
 	}
 	return ""
 }
@@ -258,7 +256,7 @@ func TestAttacksOnNights(t *testing.T) {
 				t.Fatal(err)
 			}
 			did := damagedNight[number%len(damagedNight)](t, random, last)
-			all, err := nights.Read(root)
+			all, err := trend.Read(root)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -276,9 +274,9 @@ func TestAttacksOnNights(t *testing.T) {
 				if number >= since {
 					app.Result = result
 				}
-				nightstest.StoreCertificate(t, root, number, certificate.Certified, 0, app)
+				storeCertificate(t, root, number, certificate.Certified, 0, app)
 			}
-			all, err := nights.Read(root)
+			all, err := trend.Read(root)
 			if err != nil {
 				t.Fatal(err)
 			}

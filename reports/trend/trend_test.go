@@ -1,6 +1,7 @@
 package trend_test
 
 import (
+	"encoding/json"
 	"flag"
 	"fmt"
 	"math"
@@ -10,13 +11,12 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/holdfast-ha/holdfast/framework/base/stats"
 	"github.com/holdfast-ha/holdfast/framework/judge/verdict"
 	"github.com/holdfast-ha/holdfast/reports"
 	"github.com/holdfast-ha/holdfast/reports/certificate"
-	"github.com/holdfast-ha/holdfast/reports/nights"
-	"github.com/holdfast-ha/holdfast/reports/nights/nightstest"
 	"github.com/holdfast-ha/holdfast/reports/trend"
 )
 
@@ -27,19 +27,19 @@ const (
 )
 
 // usual is a scenario on an ordinary night.
-func usual(name string, random *rand.Rand) nightstest.Scenario {
+func usual(name string, random *rand.Rand) scenario {
 	noisy := func(level, noise float64) float64 { return level * math.Exp(noise*random.NormFloat64()) }
-	return nightstest.Scenario{
+	return scenario{
 		Name: name, Outcome: verdict.Held, Recovery: noisy(10, recoveryNoise), P99: noisy(0.004, latencyNoise), Blind: noisy(0.1, latencyNoise),
 		Failed: uint64(noisy(150, recoveryNoise)),
 	}
 }
 
 // planted are 30 nights of twelve scenarios. Each scenario but the steady ones has one thing that happens to it.
-func planted(seed uint64) (list []nightstest.Night) {
+func planted(seed uint64) (list []night) {
 	random := rand.New(rand.NewPCG(seed, 1))
 	for number := range 30 {
-		n := nightstest.Usual(number)
+		n := usualNight(number)
 		if number >= 18 {
 			n.Kubernetes = "v1.37.1"
 		}
@@ -80,33 +80,38 @@ func planted(seed uint64) (list []nightstest.Night) {
 }
 
 // stored writes the nights and reads them again.
-func stored(t *testing.T, list []nightstest.Night) nights.Nights {
+func stored(t *testing.T, list []night) []*trend.Night {
 	t.Helper()
 	root := t.TempDir()
 	for _, n := range list {
 		n.Store(t, root)
 	}
-	all, err := nights.Read(root)
+	all, err := trend.Read(root)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return all
 }
 
-// found is a change in a few words.
-func found(c trend.Change) string {
-	word := "better"
-	if c.Worse {
-		word = "worse"
-	}
-	return fmt.Sprintf("%s %s %s since %s", c.Scenario, c.Figure, word, c.Since.At.Format("2006-01-02"))
+// found is a moved figure in a few words.
+func found(f trend.Finding) string {
+	return fmt.Sprintf("%s %s %s since %s", f.Scenario, f.Figure.Name, map[bool]string{true: "worse", false: "better"}[f.Word == "regression"], f.Since.At.Format("2006-01-02"))
+}
+
+// moved are the findings about figures, and notGood all others.
+func moved(t trend.Trend) (list []trend.Finding) {
+	return slices.DeleteFunc(slices.Clone(t.Findings), func(f trend.Finding) bool { return f.Figure == nil })
+}
+
+func notGood(t trend.Trend) (list []trend.Finding) {
+	return slices.DeleteFunc(slices.Clone(t.Findings), func(f trend.Finding) bool { return f.Figure != nil })
 }
 
 // TestPlantedShifts: what is planted in 30 stored runs is found, and nothing else is. TestPower says how often that is to be expected.
 func TestPlantedShifts(t *testing.T) {
 	got := trend.Of(stored(t, planted(1)), trend.DefaultLast)
 	var list []string
-	for _, c := range got.Changes {
+	for _, c := range moved(got) {
 		list = append(list, found(c))
 	}
 	slices.Sort(list)
@@ -122,24 +127,24 @@ func TestPlantedShifts(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	for scenario, explained := range map[string]string{
-		"chaos/slower":  "changed in that night: Kubernetes v1.37.0 to v1.37.1 and node image holdfast/node:v1.37.0 to holdfast/node:v1.37.1",
-		"chaos/latency": "changed in that night: nothing that the record knows; close to it, in 2026-01-14 02:00 (20260114-020000): holdfast v0.1.0 to v0.2.0",
-		"chaos/broken":  "changed in that night: nothing that the record knows",
+		"chaos/slower":  "; changed in that night: Kubernetes v1.37.0 to v1.37.1 and node image holdfast/node:v1.37.0 to holdfast/node:v1.37.1",
+		"chaos/latency": "; changed in that night: nothing that the record knows; close to it: holdfast v0.1.0 to v0.2.0",
+		"chaos/broken":  "; changed in that night: nothing that the record knows",
 	} {
-		c := got.Changes[slices.IndexFunc(got.Changes, func(c trend.Change) bool { return c.Scenario == scenario })]
-		if c.Explained() != explained {
-			t.Errorf("%s: %q, want %q", scenario, c.Explained(), explained)
+		c := got.Findings[slices.IndexFunc(got.Findings, func(f trend.Finding) bool { return f.Scenario == scenario })]
+		if !strings.HasSuffix(c.Text, explained) {
+			t.Errorf("%s: %q, want %q", scenario, c.Text, explained)
 		}
 	}
-	if len(got.NotGood) != 1 || got.NotGood[0].Scenario != "chaos/broken" || got.NotGood[0].Nights != 9 || got.NotGood[0].Good != 21 {
-		t.Errorf("not good: %+v", got.NotGood)
+	if bad := notGood(got); len(bad) != 1 || bad[0].Text != "chaos/broken: Violated, not good since 2026-01-22 02:00 (20260122-020000) (9 nights); good in 21 of 21 nights before" {
+		t.Errorf("not good: %+v", bad)
 	}
 }
 
 // inMemory are the nights without the detour over files, which is for many seeds.
-func inMemory(list []nightstest.Night) (all nights.Nights) {
+func inMemory(list []night) (all []*trend.Night) {
 	for _, n := range list {
-		all.List = append(all.List, nights.Of(n.Report()))
+		all = append(all, trend.NightOf(n.Report()))
 	}
 	return all
 }
@@ -152,15 +157,15 @@ func TestFalseAlarms(t *testing.T) {
 	seeds, alarms := uint64(4**simulations), uint64(0)
 	for seed := range seeds {
 		random := rand.New(rand.NewPCG(seed, 2))
-		var list []nightstest.Night
+		var list []night
 		for number := range 30 {
-			n := nightstest.Usual(number)
+			n := usualNight(number)
 			for i := range 12 {
 				n.Scenarios = append(n.Scenarios, usual(fmt.Sprintf("chaos/%d", i), random))
 			}
 			list = append(list, n)
 		}
-		if len(trend.Of(inMemory(list), trend.DefaultLast).Changes) > 0 {
+		if len(moved(trend.Of(inMemory(list), trend.DefaultLast))) > 0 {
 			alarms++
 		}
 	}
@@ -218,10 +223,10 @@ func TestFoundAsOftenAsComputed(t *testing.T) {
 	inTrend, alone := 0, 0
 	for seed := range uint64(seeds) {
 		random := rand.New(rand.NewPCG(seed, 4))
-		var list []nightstest.Night
+		var list []night
 		var values []float64
 		for number := range 30 {
-			n := nightstest.Usual(number)
+			n := usualNight(number)
 			for i := range others + 1 {
 				s := usual(fmt.Sprintf("chaos/%d", i), random)
 				if i == 0 && number >= 30-after {
@@ -235,7 +240,9 @@ func TestFoundAsOftenAsComputed(t *testing.T) {
 			list = append(list, n)
 		}
 		found := trend.Of(inMemory(list), trend.DefaultLast)
-		if slices.ContainsFunc(found.Changes, func(c trend.Change) bool { return c.Scenario == "chaos/0" && c.Figure == "p99" && c.Worse }) {
+		if slices.ContainsFunc(moved(found), func(f trend.Finding) bool {
+			return f.Scenario == "chaos/0" && f.Figure.Name == "p99" && f.Word == "regression"
+		}) {
 			inTrend++
 		}
 		if (&stats.Shifts{Draws: 10 * 4 * (others + 1) / trend.Level, Random: rand.New(rand.NewPCG(seed, 5)).IntN}).Of(values).P <= trend.Level/(4*(others+1)) {
@@ -249,10 +256,10 @@ func TestFoundAsOftenAsComputed(t *testing.T) {
 }
 
 // repeated are so many nights of one scenario.
-func repeated(count int, edit func(number int, n *nightstest.Night, s *nightstest.Scenario)) (list []nightstest.Night) {
+func repeated(count int, edit func(number int, n *night, s *scenario)) (list []night) {
 	random := rand.New(rand.NewPCG(7, 7))
 	for number := range count {
-		n := nightstest.Usual(number)
+		n := usualNight(number)
 		s := usual("chaos/a", random)
 		edit(number, &n, &s)
 		n.Scenarios = append(n.Scenarios, s)
@@ -264,27 +271,27 @@ func repeated(count int, edit func(number int, n *nightstest.Night, s *nightstes
 // TestNightsThatMustNotBeMixed: each has a figure that depends on what differs, and that nothing has changed.
 func TestNightsThatMustNotBeMixed(t *testing.T) {
 	for name, s := range map[string]struct {
-		edit    func(number int, n *nightstest.Night, s *nightstest.Scenario)
+		edit    func(number int, n *night, s *scenario)
 		nights  int
 		lines   int
 		changes []string
 	}{
-		"proxy modes in turn": {func(number int, n *nightstest.Night, s *nightstest.Scenario) {
+		"proxy modes in turn": {func(number int, n *night, s *scenario) {
 			if number%2 == 0 {
 				n.ProxyMode, s.P99 = "iptables", s.P99*9
 			}
 		}, 60, 2, nil},
-		"a new proxy mode": {func(number int, n *nightstest.Night, s *nightstest.Scenario) {
+		"a new proxy mode": {func(number int, n *night, s *scenario) {
 			if number >= 30 {
 				n.ProxyMode, s.P99 = "iptables", s.P99*9
 			}
 		}, 60, 2, nil},
-		"a new minor version of Kubernetes": {func(number int, n *nightstest.Night, s *nightstest.Scenario) {
+		"a new minor version of Kubernetes": {func(number int, n *night, s *scenario) {
 			if number >= 30 {
 				n.Kubernetes, s.P99 = "v1.38.0", s.P99*9
 			}
 		}, 60, 2, nil},
-		"a new CPU, which is named": {func(number int, n *nightstest.Night, s *nightstest.Scenario) {
+		"a new CPU, which is named": {func(number int, n *night, s *scenario) {
 			if number >= 20 {
 				n.CPU, s.P99 = "Other CPU", s.P99*9
 			}
@@ -293,8 +300,9 @@ func TestNightsThatMustNotBeMixed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			found60 := trend.Of(inMemory(repeated(s.nights, s.edit)), trend.DefaultLast)
 			var got []string
-			for _, c := range found60.Changes {
-				got = append(got, found(c)+"; "+c.Explained())
+			for _, c := range moved(found60) {
+				_, also, _ := strings.Cut(c.Text, "; ")
+				got = append(got, found(c)+"; "+also)
 			}
 			if diff := cmp.Diff(s.changes, got); diff != "" {
 				t.Errorf("changes (-want +got):\n%s", diff)
@@ -307,33 +315,33 @@ func TestNightsThatMustNotBeMixed(t *testing.T) {
 }
 
 func TestTooFewNights(t *testing.T) {
-	shifted := func(number int, _ *nightstest.Night, s *nightstest.Scenario) {
+	shifted := func(number int, _ *night, s *scenario) {
 		if number >= 5 {
 			s.Recovery *= 9
 		}
 	}
 	few := trend.Of(inMemory(repeated(9, shifted)), trend.DefaultLast)
-	if few.Result != trend.TooFew || few.Needed != 10 || few.Summary() != "too few nights to tell: at least 10 with a figure are needed, half of them after a change" {
-		t.Errorf("%s: %+v", few.Summary(), few)
+	if few.Result != trend.TooFew || few.Needed != 10 || few.Summary != "too few nights to tell: at least 10 with a figure are needed, half of them after a change" {
+		t.Errorf("%s: %+v", few.Summary, few)
 	}
 	// With 10 nights there are four figures that could have moved, and the correction for four asks for twelve.
 	if more := trend.Of(inMemory(repeated(10, shifted)), trend.DefaultLast); more.Result != trend.TooFew || more.Needed != 12 {
 		t.Errorf("%+v", more)
 	}
-	if enough := trend.Of(inMemory(repeated(14, shifted)), trend.DefaultLast); enough.Result != trend.Regression || enough.Changes[0].Since.ID != "20260106-020000" {
+	if enough := trend.Of(inMemory(repeated(14, shifted)), trend.DefaultLast); enough.Result != trend.Regression || enough.Findings[0].Since.ID != "20260106-020000" {
 		t.Errorf("%+v", enough)
 	}
 	if last := trend.Of(inMemory(repeated(40, shifted)), 9); last.Result != trend.TooFew {
 		t.Errorf("of the last 9: %+v", last)
 	}
-	if none := trend.Of(nights.Nights{}, trend.DefaultLast); none.Result != trend.TooFew {
+	if none := trend.Of(nil, trend.DefaultLast); none.Result != trend.TooFew {
 		t.Errorf("of nothing: %+v", none)
 	}
 }
 
 // TestNightsWithoutFigures: nights that were not judged, and nights of other scenarios, change nothing but the number of figures.
 func TestNightsWithoutFigures(t *testing.T) {
-	list := repeated(40, func(number int, n *nightstest.Night, s *nightstest.Scenario) {
+	list := repeated(40, func(number int, n *night, s *scenario) {
 		switch {
 		case number%5 == 3:
 			s.Outcome, s.Recovery, s.P99 = verdict.Unknown, 1000, 1000
@@ -345,17 +353,17 @@ func TestNightsWithoutFigures(t *testing.T) {
 	})
 	list = slices.Delete(list, 7, 9) // nights in which nothing ran
 	got := trend.Of(inMemory(list), 40)
-	if len(got.Changes) != 1 || found(got.Changes[0]) != "chaos/a recovery worse since 2026-01-26" || got.Changes[0].Before.Nights != 14 || got.Changes[0].After.Nights != 9 {
-		t.Errorf("%+v", got.Changes)
+	if len(moved(got)) != 1 || found(got.Findings[0]) != "chaos/a recovery worse since 2026-01-26" || got.Findings[0].Figure.Nights != [2]int{14, 9} {
+		t.Errorf("%+v", got.Findings)
 	}
-	if l := got.Lines[0]; l.NotJudged != 7 || l.Nights != 38 || l.TooFew == 0 {
+	if l := got.Lines[0]; l.NotJudged != 7 || l.Nights != 38 || got.TooFew == 0 {
 		t.Errorf("%+v", l)
 	}
 }
 
 // TestALineThatEnded: what moved in nights long ago is no news.
 func TestALineThatEnded(t *testing.T) {
-	list := repeated(100, func(number int, n *nightstest.Night, s *nightstest.Scenario) {
+	list := repeated(100, func(number int, n *night, s *scenario) {
 		if number < 30 {
 			n.Kubernetes = "v1.36.3"
 		}
@@ -364,27 +372,27 @@ func TestALineThatEnded(t *testing.T) {
 		}
 	})
 	got := trend.Of(inMemory(list), trend.DefaultLast)
-	if got.Result != trend.None || len(got.Lines) != 2 || !got.Lines[0].Ended || got.Lines[1].Ended || !strings.Contains(got.Lines[0].InWords(), "left out, because its last night was long ago") {
+	if got.Result != trend.None || len(got.Lines) != 2 || !got.Lines[0].Ended || got.Lines[1].Ended || !strings.Contains(got.Lines[0].Text(), "left out, because its last night was long ago") {
 		t.Errorf("%+v", got)
 	}
 }
 
 // TestUnknownVerdicts: a scenario that is Unknown again and again has got worse, and one that was Unknown once is named only.
 func TestUnknownVerdicts(t *testing.T) {
-	again := trend.Of(inMemory(repeated(30, func(number int, _ *nightstest.Night, s *nightstest.Scenario) {
+	again := trend.Of(inMemory(repeated(30, func(number int, _ *night, s *scenario) {
 		if number >= 20 {
 			s.Outcome = verdict.Unknown
 		}
 	})), trend.DefaultLast)
-	if len(again.Changes) != 1 || found(again.Changes[0]) != "chaos/a unknown worse since 2026-01-21" || again.Changes[0].Before.Value != 0 || again.Changes[0].After.Value != 1 {
-		t.Errorf("%+v", again.Changes)
+	if len(moved(again)) != 1 || found(again.Findings[0]) != "chaos/a unknown worse since 2026-01-21" || again.Findings[0].Figure.Before != 0 || again.Findings[0].Figure.After < 0.999 {
+		t.Errorf("%+v", again.Findings)
 	}
-	once := trend.Of(inMemory(repeated(30, func(number int, _ *nightstest.Night, s *nightstest.Scenario) {
+	once := trend.Of(inMemory(repeated(30, func(number int, _ *night, s *scenario) {
 		if number == 29 {
 			s.Outcome = verdict.Unknown
 		}
 	})), trend.DefaultLast)
-	if once.Result != trend.None || len(once.NotGood) != 1 || once.NotGood[0].Result != reports.Unknown || once.NotGood[0].Nights != 1 || once.NotGood[0].Good != 29 {
+	if once.Result != trend.None || len(once.Findings) != 1 || once.Findings[0].Word != "unknown" || !strings.Contains(once.Findings[0].Text, "(1 night); good in 29 of 29") {
 		t.Errorf("%+v", once)
 	}
 }
@@ -392,46 +400,48 @@ func TestUnknownVerdicts(t *testing.T) {
 // TestTheSameNightsHaveTheSameTrend, although permutations are drawn at random.
 func TestTheSameNightsHaveTheSameTrend(t *testing.T) {
 	all := inMemory(planted(3))
-	if diff := cmp.Diff(trend.Of(all, 30), trend.Of(all, 30)); diff != "" {
+	if diff := cmp.Diff(trend.Of(all, 30).Findings, trend.Of(all, 30).Findings, cmpopts.IgnoreUnexported(trend.Night{}, trend.Scenario{})); diff != "" {
 		t.Error(diff)
 	}
 }
 
 func TestText(t *testing.T) {
 	all := stored(t, planted(1))
-	all.List[4].Trouble = "it was killed"
-	all.Twice = []string{"copy"}
-	var text, doc strings.Builder
+	all[4].Trouble = "it was killed"
+	again := *all[6]
+	again.Dir = "copy"
+	all = slices.Insert(all, 7, &again)
+	var text strings.Builder
 	got := trend.Of(all, trend.DefaultLast)
 	if err := got.WriteText(&text); err != nil {
 		t.Fatal(err)
 	}
-	if err := got.WriteJSON(&doc); err != nil {
+	doc, err := json.Marshal(got)
+	if err != nil {
 		t.Fatal(err)
 	}
-	t.Log(text.String())
 	for _, part := range []string{
-		"Kubernetes v1.37, lab timings, nftables, kind on podman, 4 cores amd64: 30 nights, 2026-01-01 to 2026-01-30",
+		"Kubernetes v1.37, timings lab, nftables, kind, podman, 4 cores amd64: 30 nights, 2026-01-01 to 2026-01-30",
 		"\nREGRESSION  chaos/slower, recovery: ", " in 18 nights before, ", " in 12 nights since 2026-01-19 02:00 (20260119-020000) (Cliff's delta +1.00, p ",
-		"\n            changed in that night: Kubernetes v1.37.0 to v1.37.1 and node image ",
-		"\nbetter      chaos/faster, recovery: ",
+		"); changed in that night: Kubernetes v1.37.0 to v1.37.1 and node image ",
+		"\nimprovement chaos/faster, recovery: ",
 		"\nREGRESSION  chaos/broken, broken: 0 % in 21 nights before, 100 % in 9 nights since 2026-01-22 02:00 (20260122-020000) (Cliff's delta +1.00, p ",
-		"\nnot good    chaos/broken: Violated, not good since 2026-01-22 02:00 (20260122-020000) (9 nights); good in 21 of 21 nights before",
+		"\nbroken      chaos/broken: Violated, not good since 2026-01-22 02:00 (20260122-020000) (9 nights); good in 21 of 21 nights before",
 		"\nleft out    20260105-020000: it was killed", "\nleft out    copy: the run is also in another folder",
-		"\n4 regressions, 1 improvement; 42 figures tested, with a false alarm in at most 1 % of trends\n",
+		"\n1 scenario broken, 4 regressions, 1 improvement; 42 figures tested, with a false alarm in at most 1 % of trends",
 	} {
 		if !strings.Contains("\n"+text.String(), part) {
 			t.Errorf("no %q in\n%s", part, text.String())
 		}
 	}
-	if strings.Contains(doc.String(), "null") || !strings.Contains(doc.String(), `"schemaVersion": "holdfast.dev/trend/v1"`) {
-		t.Errorf("%s", doc.String())
+	if strings.Contains(string(doc), "null") || !strings.Contains(string(doc), `"schemaVersion":"holdfast.dev/trend/v2"`) {
+		t.Errorf("%s", doc)
 	}
 }
 
 // once is a night of one scenario that is as usual.
-func once(number int, of string, edit func(*nightstest.Night, *nightstest.Scenario)) nightstest.Night {
-	n := nightstest.Usual(number)
+func once(number int, of string, edit func(*night, *scenario)) night {
+	n := usualNight(number)
 	s := usual("app/rollout", rand.New(rand.NewPCG(uint64(number), 8)))
 	s.Of = of
 	edit(&n, &s)
@@ -442,22 +452,22 @@ func once(number int, of string, edit func(*nightstest.Night, *nightstest.Scenar
 // TestWhatIsNoSuccess: a scenario that is broken, gone or was never good, in each of the ways in which a trend once said nothing of it and
 // succeeded, and others; and what is none of that.
 func TestWhatIsNoSuccess(t *testing.T) {
-	good := func(*nightstest.Night, *nightstest.Scenario) {}
-	broken := func(_ *nightstest.Night, s *nightstest.Scenario) { s.Outcome = verdict.Violated }
-	newer := func(n *nightstest.Night, s *nightstest.Scenario) { n.Kubernetes = "v1.38.0" }
-	nothing := func(_ *nightstest.Night, s *nightstest.Scenario) { s.Name = "app/drain" }
+	good := func(*night, *scenario) {}
+	broken := func(_ *night, s *scenario) { s.Outcome = verdict.Violated }
+	newer := func(n *night, s *scenario) { n.Kubernetes = "v1.38.0" }
+	nothing := func(_ *night, s *scenario) { s.Name = "app/drain" }
 	// series are nights, of which each may be of another application.
-	series := func(count int, of func(number int) (string, func(*nightstest.Night, *nightstest.Scenario))) nights.Nights {
-		var list []nightstest.Night
+	series := func(count int, of func(number int) (string, func(*night, *scenario))) []*trend.Night {
+		var list []night
 		for number := range count {
 			name, edit := of(number)
 			list = append(list, once(number, name, edit))
 		}
 		return inMemory(list)
 	}
-	both := func(count int, second func(number int) func(*nightstest.Night, *nightstest.Scenario)) nights.Nights {
-		return series(count, func(number int) (string, func(*nightstest.Night, *nightstest.Scenario)) {
-			return "shop/web", func(n *nightstest.Night, s *nightstest.Scenario) {
+	both := func(count int, second func(number int) func(*night, *scenario)) []*trend.Night {
+		return series(count, func(number int) (string, func(*night, *scenario)) {
+			return "shop/web", func(n *night, s *scenario) {
 				other := *s
 				other.Name = "app/drain"
 				n.Scenarios = append(n.Scenarios, other)
@@ -465,19 +475,19 @@ func TestWhatIsNoSuccess(t *testing.T) {
 			}
 		})
 	}
-	since := func(from int, edit func(*nightstest.Night, *nightstest.Scenario)) func(int) func(*nightstest.Night, *nightstest.Scenario) {
-		return func(number int) func(*nightstest.Night, *nightstest.Scenario) {
+	since := func(from int, edit func(*night, *scenario)) func(int) func(*night, *scenario) {
+		return func(number int) func(*night, *scenario) {
 			if number >= from {
 				return edit
 			}
 			return good
 		}
 	}
-	unknown := func(_ *nightstest.Night, s *nightstest.Scenario) { s.Outcome = verdict.Unknown }
+	unknown := func(_ *night, s *scenario) { s.Outcome = verdict.Unknown }
 	// inTurn has some nights in another environment, with what happens to them.
-	inTurn := func(elsewhere func(number int) bool, there func(int) func(*nightstest.Night, *nightstest.Scenario)) func(int) (string, func(*nightstest.Night, *nightstest.Scenario)) {
-		return func(number int) (string, func(*nightstest.Night, *nightstest.Scenario)) {
-			return "shop/web", func(n *nightstest.Night, s *nightstest.Scenario) {
+	inTurn := func(elsewhere func(number int) bool, there func(int) func(*night, *scenario)) func(int) (string, func(*night, *scenario)) {
+		return func(number int) (string, func(*night, *scenario)) {
+			return "shop/web", func(n *night, s *scenario) {
 				if elsewhere(number) {
 					n.ProxyMode = "iptables"
 					there(number)(n, s)
@@ -486,78 +496,78 @@ func TestWhatIsNoSuccess(t *testing.T) {
 		}
 	}
 	killed := both(20, since(20, good))
-	killed.List[19].Trouble = "the run did not end: it was killed, or is still running"
+	killed[19].Trouble = "the run did not end: it was killed, or is still running"
 	unsupported := both(30, since(30, good))
 	for i := 27; i < 30; i++ {
-		for j := range unsupported.List[i].Scenarios {
-			if s := &unsupported.List[i].Scenarios[j]; s.Name == "app/rollout" {
+		for j := range unsupported[i].Scenarios {
+			if s := &unsupported[i].Scenarios[j]; s.Name == "app/rollout" {
 				s.Result = reports.Unsupported
 			}
 		}
 	}
 	killedBefore := both(20, since(20, good))
-	killedBefore.List[18].Trouble = "the run did not end: it was killed, or is still running"
-	alone := series(20, func(number int) (string, func(*nightstest.Night, *nightstest.Scenario)) { return "shop/web", good })
-	alone.List = append(alone.List, nights.Night{Dir: "x", ID: "x", At: nightstest.First.AddDate(0, 0, 21), Result: reports.Unknown, Trouble: "cannot be read"})
+	killedBefore[18].Trouble = "the run did not end: it was killed, or is still running"
+	alone := series(20, func(number int) (string, func(*night, *scenario)) { return "shop/web", good })
+	alone = append(alone, &trend.Night{Dir: "x", ID: "x", At: first.AddDate(0, 0, 21), Result: reports.Unknown, Trouble: "cannot be read"})
 	for name, test := range map[string]struct {
-		all    nights.Nights
+		all    []*trend.Night
 		want   trend.Result
 		says   []string // in NotGood, or in the summary
 		lines  int
 		change bool
 	}{
-		"two applications, and one is broken": {series(40, func(number int) (string, func(*nightstest.Night, *nightstest.Scenario)) {
+		"two applications, and one is broken": {series(40, func(number int) (string, func(*night, *scenario)) {
 			if number%2 == 0 {
 				return "cart/web", good
 			}
 			return "shop/web", since(20, broken)(number)
 		}), trend.Regression, []string{"app/rollout: Violated, not good since 2026-01-22"}, 2, true},
-		"two applications, and one is broken for few nights": {series(40, func(number int) (string, func(*nightstest.Night, *nightstest.Scenario)) {
+		"two applications, and one is broken for few nights": {series(40, func(number int) (string, func(*night, *scenario)) {
 			if number%2 == 0 {
 				return "cart/web", good
 			}
 			return "shop/web", since(37, broken)(number)
-		}), trend.Broken, []string{"app/rollout: Violated, not good since 2026-02-07", "1 scenario broken; 0 regressions"}, 2, false},
-		"another application, which is slower": {series(40, func(number int) (string, func(*nightstest.Night, *nightstest.Scenario)) {
+		}), trend.Broken, []string{"app/rollout: Violated, not good since 2026-02-07", "1 scenario broken, 0 regressions"}, 2, false},
+		"another application, which is slower": {series(40, func(number int) (string, func(*night, *scenario)) {
 			if number < 19 {
 				return "cart/web", good
 			}
-			return "shop/web", func(_ *nightstest.Night, s *nightstest.Scenario) { s.Recovery *= 3 }
+			return "shop/web", func(_ *night, s *scenario) { s.Recovery *= 3 }
 		}), trend.Missing, []string{"app/rollout: not judged since 2026-01-20 02:00 (20260120-020000) (21 nights); good in 19 of 19 nights before"}, 2, false},
-		"two applications in turn": {series(40, func(number int) (string, func(*nightstest.Night, *nightstest.Scenario)) {
+		"two applications in turn": {series(40, func(number int) (string, func(*night, *scenario)) {
 			return []string{"cart/web", "shop/web"}[number%2], good
 		}), trend.None, nil, 2, false},
-		"broken, and no verdict since": {series(30, func(number int) (string, func(*nightstest.Night, *nightstest.Scenario)) {
-			return "shop/web", since(27, func(n *nightstest.Night, s *nightstest.Scenario) {
+		"broken, and no verdict since": {series(30, func(number int) (string, func(*night, *scenario)) {
+			return "shop/web", since(27, func(n *night, s *scenario) {
 				if s.Outcome = verdict.Unknown; number == 27 {
 					s.Outcome = verdict.Violated
 				}
 			})(number)
 		}), trend.Missing, []string{"app/rollout: Unknown, not good since 2026-01-28 02:00 (20260128-020000) (3 nights); good in 27 of 27 nights before, and broken since",
-			"1 scenario without evidence; 0 regressions"}, 1, false},
-		"no verdict, broken, good, and no verdict": {series(30, func(number int) (string, func(*nightstest.Night, *nightstest.Scenario)) {
+			"1 scenario without evidence, 0 regressions"}, 1, false},
+		"no verdict, broken, good, and no verdict": {series(30, func(number int) (string, func(*night, *scenario)) {
 			outcomes := map[int]verdict.Outcome{24: verdict.Unknown, 25: verdict.Violated, 28: verdict.Unknown}
-			return "shop/web", func(_ *nightstest.Night, s *nightstest.Scenario) {
+			return "shop/web", func(_ *night, s *scenario) {
 				if o, has := outcomes[number]; has {
 					s.Outcome = o
 				}
 			}
 		}), trend.None, nil, 1, false},
-		"a newer Kubernetes, with which nothing is good": {series(30, func(number int) (string, func(*nightstest.Night, *nightstest.Scenario)) {
-			return "shop/web", since(22, func(n *nightstest.Night, s *nightstest.Scenario) { newer(n, s); broken(n, s) })(number)
+		"a newer Kubernetes, with which nothing is good": {series(30, func(number int) (string, func(*night, *scenario)) {
+			return "shop/web", since(22, func(n *night, s *scenario) { newer(n, s); broken(n, s) })(number)
 		}), trend.Broken, []string{"app/rollout: Violated, and never good since 2026-01-23 02:00 (20260123-020000) (8 nights)"}, 2, false},
-		"a newer Kubernetes, with which nothing has a verdict": {series(30, func(number int) (string, func(*nightstest.Night, *nightstest.Scenario)) {
-			return "shop/web", since(22, func(n *nightstest.Night, s *nightstest.Scenario) { newer(n, s); s.Outcome = verdict.Unknown })(number)
+		"a newer Kubernetes, with which nothing has a verdict": {series(30, func(number int) (string, func(*night, *scenario)) {
+			return "shop/web", since(22, func(n *night, s *scenario) { newer(n, s); s.Outcome = verdict.Unknown })(number)
 		}), trend.Missing, []string{"Unknown, and never good since", "1 scenario without evidence"}, 2, false},
-		"a newer Kubernetes, with which it is good in its first night": {series(30, func(number int) (string, func(*nightstest.Night, *nightstest.Scenario)) {
+		"a newer Kubernetes, with which it is good in its first night": {series(30, func(number int) (string, func(*night, *scenario)) {
 			if number >= 29 {
 				return "shop/web", newer
 			}
 			return "shop/web", since(28, broken)(number)
 		}), trend.None, nil, 2, false},
-		"a newer Kubernetes, with which one is broken in its first night": {both(30, since(29, func(n *nightstest.Night, s *nightstest.Scenario) { newer(n, s); broken(n, s) })),
+		"a newer Kubernetes, with which one is broken in its first night": {both(30, since(29, func(n *night, s *scenario) { newer(n, s); broken(n, s) })),
 			trend.Broken, []string{"app/rollout: Violated, and never good since"}, 2, false},
-		"a newer Kubernetes, tried once before it was broken": {series(30, func(number int) (string, func(*nightstest.Night, *nightstest.Scenario)) {
+		"a newer Kubernetes, tried once before it was broken": {series(30, func(number int) (string, func(*night, *scenario)) {
 			if number == 20 {
 				return "shop/web", newer
 			}
@@ -570,32 +580,32 @@ func TestWhatIsNoSuccess(t *testing.T) {
 		"two environments in turn, of which one is gone for more nights than are looked at": {series(53, inTurn(func(number int) bool { return number < 24 && number%2 == 0 }, since(4, broken))),
 			trend.Missing, []string{"app/rollout: not judged since"}, 2, false},
 		"two environments in turn": {series(34, inTurn(func(number int) bool { return number%2 == 0 }, since(34, broken))), trend.None, nil, 2, false},
-		"good once, and no verdict since": {series(30, func(number int) (string, func(*nightstest.Night, *nightstest.Scenario)) {
+		"good once, and no verdict since": {series(30, func(number int) (string, func(*night, *scenario)) {
 			return "shop/web", since(1, unknown)(number)
 		}), trend.Missing, []string{"app/rollout: Unknown, not good since 2026-01-02", "1 scenario without evidence"}, 1, false},
-		"good in eight nights, and no verdict in three": {series(11, func(number int) (string, func(*nightstest.Night, *nightstest.Scenario)) {
+		"good in eight nights, and no verdict in three": {series(11, func(number int) (string, func(*night, *scenario)) {
 			return "shop/web", since(8, unknown)(number)
 		}), trend.Missing, []string{"1 scenario without evidence"}, 1, false},
-		"good twice, and no verdict in four nights": {series(6, func(number int) (string, func(*nightstest.Night, *nightstest.Scenario)) {
+		"good twice, and no verdict in four nights": {series(6, func(number int) (string, func(*night, *scenario)) {
 			return "shop/web", since(2, unknown)(number)
 		}), trend.Missing, []string{"1 scenario without evidence"}, 1, false},
-		"a newer Kubernetes, with which it is good again": {series(30, func(number int) (string, func(*nightstest.Night, *nightstest.Scenario)) {
+		"a newer Kubernetes, with which it is good again": {series(30, func(number int) (string, func(*night, *scenario)) {
 			if number >= 25 {
 				return "shop/web", newer
 			}
 			return "shop/web", since(24, broken)(number)
 		}), trend.None, nil, 2, false},
-		"a newer Kubernetes, with which one is not run": {both(30, since(25, func(n *nightstest.Night, s *nightstest.Scenario) { newer(n, s); nothing(n, s) })),
+		"a newer Kubernetes, with which one is not run": {both(30, since(25, func(n *night, s *scenario) { newer(n, s); nothing(n, s) })),
 			trend.Missing, []string{"app/rollout: not judged since 2026-01-26"}, 2, false},
 		"one is gone": {both(30, since(18, nothing)), trend.Missing, []string{"app/rollout: not judged since 2026-01-19 02:00 (20260119-020000) (12 nights); " +
-			"good in 18 of 18 nights before, and at last Held", "1 scenario gone; 0 regressions"}, 1, false},
+			"good in 18 of 18 nights before, and at last Held", "1 scenario gone, 0 regressions"}, 1, false},
 		"one is not supported any more": {unsupported, trend.Missing, []string{"app/rollout: not judged since 2026-01-28"}, 1, false},
 		"one was left out once":         {both(30, since(29, nothing)), trend.None, nil, 1, false},
-		"one is run every third night": {both(30, func(number int) func(*nightstest.Night, *nightstest.Scenario) {
-			return []func(*nightstest.Night, *nightstest.Scenario){good, nothing, nothing}[number%3]
+		"one is run every third night": {both(30, func(number int) func(*night, *scenario) {
+			return []func(*night, *scenario){good, nothing, nothing}[number%3]
 		}), trend.None, nil, 1, false},
-		"one was tried twice":           {both(30, func(number int) func(*nightstest.Night, *nightstest.Scenario) { return since(2, nothing)(number) }), trend.None, nil, 1, false},
-		"the last night was killed":     {killed, trend.Missing, []string{"the last night is not whole; 0 regressions"}, 1, false},
+		"one was tried twice":           {both(30, func(number int) func(*night, *scenario) { return since(2, nothing)(number) }), trend.None, nil, 1, false},
+		"the last night was killed":     {killed, trend.Missing, []string{"the last night is not whole, 0 regressions"}, 1, false},
 		"a night before was killed":     {killedBefore, trend.None, nil, 1, false},
 		"the last night cannot be read": {alone, trend.Missing, []string{"the last night is not whole"}, 1, false},
 		"all is as it was":              {both(30, since(30, nothing)), trend.None, nil, 1, false},
@@ -603,17 +613,17 @@ func TestWhatIsNoSuccess(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			got := trend.Of(test.all, trend.DefaultLast)
 			var said []string
-			for _, k := range got.NotGood {
-				said = append(said, k.InWords(false))
+			for _, f := range notGood(got) {
+				said = append(said, f.Text)
 			}
-			text := strings.Join(append(said, got.Summary()), "\n")
+			text := strings.Join(append(said, got.Summary), "\n")
 			for _, want := range test.says {
 				if !strings.Contains(text, want) {
 					t.Errorf("no %q", want)
 				}
 			}
-			if got.Result != test.want || len(got.Lines) != test.lines || (len(got.Changes) > 0) != test.change || len(test.says) == 0 && len(got.NotGood) > 0 {
-				t.Errorf("%s with %d lines and changes %v, want %s with %d\n%s", got.Result, len(got.Lines), got.Changes, test.want, test.lines, text)
+			if got.Result != test.want || len(got.Lines) != test.lines || (len(moved(got)) > 0) != test.change || len(test.says) == 0 && len(said) > 0 {
+				t.Errorf("%s with %d lines and changes %v, want %s with %d\n%s", got.Result, len(got.Lines), moved(got), test.want, test.lines, text)
 			}
 		})
 	}
@@ -630,14 +640,14 @@ func TestAnApplicationThatIsNotCertifiedAnyMore(t *testing.T) {
 			if number >= 15 {
 				app.Result = later
 			}
-			nightstest.StoreCertificate(t, root, number, certificate.Certified, 0, app)
+			storeCertificate(t, root, number, certificate.Certified, 0, app)
 		}
-		all, err := nights.Read(root)
+		all, err := trend.Read(root)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if got := trend.Of(all, trend.DefaultLast); got.Result != want && (want == trend.None || got.Result != trend.Regression) {
-			t.Errorf("%s: %s, want %s: %+v", later, got.Result, want, got.NotGood)
+			t.Errorf("%s: %s, want %s: %+v", later, got.Result, want, got.Findings)
 		}
 	}
 }

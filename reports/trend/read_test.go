@@ -1,10 +1,10 @@
-package nights_test
+package trend_test
 
 import (
-	"fmt"
-	"math"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,12 +15,11 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/judge/verdict"
 	"github.com/holdfast-ha/holdfast/reports"
 	"github.com/holdfast-ha/holdfast/reports/certificate"
-	"github.com/holdfast-ha/holdfast/reports/nights"
-	"github.com/holdfast-ha/holdfast/reports/nights/nightstest"
 	"github.com/holdfast-ha/holdfast/reports/reporttest"
+	"github.com/holdfast-ha/holdfast/reports/trend"
 )
 
-var drained = nightstest.Scenario{Name: "chaos/drain-one-worker", Outcome: verdict.Held, Recovery: 2, P99: 0.004, Blind: 0.1}
+var drained = scenario{Name: "chaos/drain-one-worker", Outcome: verdict.Held, Recovery: 2, P99: 0.004, Blind: 0.1}
 
 func must(t *testing.T, err error) {
 	t.Helper()
@@ -29,9 +28,9 @@ func must(t *testing.T, err error) {
 	}
 }
 
-func read(t *testing.T, root string) nights.Nights {
+func read(t *testing.T, root string) []*trend.Night {
 	t.Helper()
-	all, err := nights.Read(root)
+	all, err := trend.Read(root)
 	must(t, err)
 	return all
 }
@@ -47,49 +46,28 @@ func edit(t *testing.T, name, from, to string) {
 	must(t, os.WriteFile(name, []byte(strings.ReplaceAll(string(text), from, to)), 0o644))
 }
 
-// named is a figure of the only scenario of a night.
-func named(t *testing.T, n nights.Night, name string) float64 {
-	t.Helper()
-	for i, f := range nights.Figures {
-		if f.Name == name {
-			return n.Scenarios[0].Figures[i]
-		}
-	}
-	t.Fatalf("no figure %s", name)
-	return 0
-}
-
 func TestANight(t *testing.T) {
 	root := t.TempDir()
 	s := drained
 	s.Failed, s.Outcome, s.Of = 7, verdict.Violated, "shop/web"
-	nightstest.Usual(0, s).Store(t, root)
+	usualNight(0, s).Store(t, root)
 	all := read(t, root)
-	if len(all.List) != 1 || len(all.Twice) != 0 {
+	if len(all) != 1 {
 		t.Fatalf("%+v", all)
 	}
-	n := all.List[0]
-	got := map[string]float64{}
-	for i, f := range nights.Figures {
-		if v := n.Scenarios[0].Figures[i]; !math.IsNaN(v) {
-			got[f.Name] = v
-		}
-	}
+	n := all[0]
+	got := n.Scenarios[0].Measured()
 	want := map[string]float64{"recovery": 2, "p99": 0.004, "failed": 7, "blind": 0.1, "missing evidence": 0, "broken": 1, "unknown": 0}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("figures (-want +got):\n%s", diff)
 	}
-	if n.ID != "20260101-020000" || !n.At.Equal(nightstest.First) || n.Result != reports.Violated || n.Trouble != "" || n.Page != "20260101-020000/report.html" || !n.Anchors {
+	if n.ID != "20260101-020000" || !n.At.Equal(first) || n.Result != reports.Violated || n.Trouble != "" || n.Page != "20260101-020000/report.html" {
 		t.Errorf("%+v", n)
 	}
-	wantLine := nights.Line{Application: "shop/web", Kubernetes: "v1.37", Profile: "lab", ProxyMode: "nftables", Provider: "kind", Engine: "podman", Cores: 4, Arch: "amd64"}
-	if diff := cmp.Diff(wantLine, n.Scenarios[0].Line); diff != "" {
-		t.Errorf("line (-want +got):\n%s", diff)
+	if line := n.Scenarios[0].Line; line != "Kubernetes v1.37, application shop/web, timings lab, nftables, kind, podman, 4 cores amd64" {
+		t.Errorf("line %q", line)
 	}
-	if text := wantLine.String(); text != "Kubernetes v1.37, application shop/web, lab timings, nftables, kind on podman, 4 cores amd64" {
-		t.Errorf("line %q", text)
-	}
-	wantVersions := nights.Versions{Kubernetes: "v1.37.0", Image: "holdfast/node:v1.37.0", Holdfast: "v0.1.0", Engine: "podman 5.4.2", Kernel: "6.18.5", CPU: "Some CPU"}
+	wantVersions := trend.Versions{"v1.37.0", "holdfast/node:v1.37.0", "v0.1.0", "podman 5.4.2", "6.18.5", "Some CPU"}
 	if diff := cmp.Diff(wantVersions, n.Scenarios[0].Versions); diff != "" {
 		t.Errorf("versions (-want +got):\n%s", diff)
 	}
@@ -98,24 +76,18 @@ func TestANight(t *testing.T) {
 // What is not judged has no figures but the share of unknown nights, and a mutant has none of its broken workload.
 func TestScenariosWithoutFigures(t *testing.T) {
 	for name, s := range map[string]struct {
-		scenario nightstest.Scenario
-		want     string
+		scenario scenario
+		want     map[string]float64
 	}{
-		"unknown":       {nightstest.Scenario{Name: "chaos/a", Outcome: verdict.Unknown, Recovery: 2, P99: 1}, "unknown 1"},
-		"caught mutant": {nightstest.Scenario{Name: "mutants/a", Mutant: true, Outcome: verdict.Violated, Recovery: 2, P99: 1, Failed: 90, Blind: 0.1}, "blind 0.1, missing evidence 0, broken 0, unknown 0"},
-		"missed mutant": {nightstest.Scenario{Name: "mutants/a", Mutant: true, Outcome: verdict.Held, Blind: 0.1}, "blind 0.1, missing evidence 0, broken 1, unknown 0"},
+		"unknown":       {scenario{Name: "chaos/a", Outcome: verdict.Unknown, Recovery: 2, P99: 1}, map[string]float64{"unknown": 1}},
+		"caught mutant": {scenario{Name: "mutants/a", Mutant: true, Outcome: verdict.Violated, Recovery: 2, P99: 1, Failed: 90, Blind: 0.1}, map[string]float64{"blind": 0.1, "missing evidence": 0, "broken": 0, "unknown": 0}},
+		"missed mutant": {scenario{Name: "mutants/a", Mutant: true, Outcome: verdict.Held, Blind: 0.1}, map[string]float64{"blind": 0.1, "missing evidence": 0, "broken": 1, "unknown": 0}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			root := t.TempDir()
-			nightstest.Usual(0, s.scenario).Store(t, root)
-			var got []string
-			for i, f := range nights.Figures {
-				if v := read(t, root).List[0].Scenarios[0].Figures[i]; !math.IsNaN(v) {
-					got = append(got, fmt.Sprintf("%s %g", f.Name, v))
-				}
-			}
-			if text := strings.Join(got, ", "); text != s.want {
-				t.Errorf("%s, want %s", text, s.want)
+			usualNight(0, s.scenario).Store(t, root)
+			if got := read(t, root)[0].Scenarios[0].Measured(); !maps.Equal(got, s.want) {
+				t.Errorf("%v, want %v", got, s.want)
 			}
 		})
 	}
@@ -170,61 +142,45 @@ func TestNightsThatAreNotWhole(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			root := t.TempDir()
-			s.spoil(t, nightstest.Usual(0, drained).Store(t, root))
+			s.spoil(t, usualNight(0, drained).Store(t, root))
 			all := read(t, root)
-			if len(all.List) != 1 {
-				t.Fatalf("%d nights", len(all.List))
+			if len(all) != 1 {
+				t.Fatalf("%d nights", len(all))
 			}
-			n := all.List[0]
+			n := all[0]
 			if strings.Contains(n.Trouble, root) {
 				t.Errorf("%q names folders of this machine", n.Trouble)
 			}
-			if (n.Trouble == "") != (s.trouble == "") || !strings.Contains(n.Trouble, s.trouble) || n.ID != "20260101-020000" || !n.At.Equal(nightstest.First) {
+			if (n.Trouble == "") != (s.trouble == "") || !strings.Contains(n.Trouble, s.trouble) || n.ID != "20260101-020000" || !n.At.Equal(first) {
 				t.Errorf("%+v, want trouble %q", n, s.trouble)
 			}
-			if got := len(n.Scenarios) > 0 && !math.IsNaN(named(t, n, "recovery")); got != s.figures {
+			if got := len(n.Scenarios) > 0 && n.Scenarios[0].Measured()["recovery"] > 0; got != s.figures {
 				t.Errorf("figures: %v, want %v", got, s.figures)
 			}
 		})
 	}
 }
 
-// TestAbsurdFigures: a number that no run can have is left out, and named.
-func TestAbsurdFigures(t *testing.T) {
-	for _, number := range []string{"-1", "1e300", "1e12"} {
-		root := t.TempDir()
-		dir := nightstest.Usual(0, drained).Store(t, root)
-		edit(t, filepath.Join(dir, "report.json"), `"recoveredSeconds": 2`, `"recoveredSeconds": `+number)
-		edit(t, filepath.Join(dir, "report.json"), `"p99Seconds": 0.004`, `"p99Seconds": `+number)
-		n := read(t, root).List[0]
-		if !math.IsNaN(named(t, n, "recovery")) || !math.IsNaN(named(t, n, "p99")) || len(n.Absurd) != 2 || n.Trouble != "" || named(t, n, "failed") != 0 {
-			t.Errorf("%s: %+v", number, n)
-		}
-	}
-}
-
 // TestOrderAndCopies: nights are in the order of time, two runs of the same second are two runs, and a copy counts once.
 func TestOrderAndCopies(t *testing.T) {
 	root := t.TempDir()
-	nightstest.Usual(2, drained).Store(t, root)
-	nightstest.Usual(0, drained).Store(t, root)
-	same := nightstest.Usual(2, drained)
+	usualNight(2, drained).Store(t, root)
+	usualNight(0, drained).Store(t, root)
+	same := usualNight(2, drained)
 	same.Seed = 99
 	same.StoreIn(t, filepath.Join(root, "iptables", same.ID()))
-	copied := filepath.Join(root, "a", "copy")
-	nightstest.Usual(0, drained).StoreIn(t, copied)
-	must(t, os.Remove(filepath.Join(copied, "report.html"))) // the copy has less to look at
-	must(t, runfolder.PointLatest(root, nightstest.Usual(2).ID()))
+	usualNight(0, drained).StoreIn(t, filepath.Join(root, "copy"))
+	must(t, runfolder.PointLatest(root, usualNight(2).ID()))
 	var got []string
 	all := read(t, root)
-	for _, n := range all.List {
+	for _, n := range all {
 		got = append(got, n.Dir)
 	}
-	if diff := cmp.Diff([]string{"20260101-020000", "20260103-020000", "iptables/20260103-020000"}, got); diff != "" {
+	if diff := cmp.Diff([]string{"20260101-020000", "copy", "20260103-020000", "iptables/20260103-020000"}, got); diff != "" {
 		t.Errorf("nights (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]string{"a/copy"}, all.Twice); diff != "" {
-		t.Errorf("copies (-want +got):\n%s", diff)
+	if got2 := trend.Of(all, 30); len(got2.Lines) != 1 || got2.Lines[0].Nights != 3 || !slices.Equal(got2.Left, []string{"copy: the run is also in another folder"}) {
+		t.Errorf("%+v", got2)
 	}
 }
 
@@ -238,14 +194,14 @@ func TestARecordWithoutAReport(t *testing.T) {
 	must(t, os.Remove(filepath.Join(root, "orphan", "run.json")))
 	must(t, os.CopyFS(filepath.Join(root, "orphan", runfolder.SetAsidePrefix+"1"), os.DirFS(dir)))
 	all := read(t, root)
-	if len(all.List) != 2 {
-		t.Fatalf("%+v", all.List)
+	if len(all) != 2 {
+		t.Fatalf("%+v", all)
 	}
-	run, orphan := all.List[0], all.List[1]
+	run, orphan := all[0], all[1]
 	if run.Dir != "run" { // an orphan's time is that of no run.json
 		run, orphan = orphan, run
 	}
-	if run.Trouble != "" || run.Result != reports.Held || run.Scenarios[0].Line.ProxyMode == "" || run.Page != "" {
+	if run.Trouble != "" || run.Result != reports.Held || run.Scenarios[0].Line == "" || run.Page != "run/" {
 		t.Errorf("%+v", run)
 	}
 	if orphan.Dir != "orphan" || !strings.Contains(orphan.Trouble, "no run.json") || !strings.Contains(orphan.Trouble, "has no place among the nights") || orphan.Result == reports.Held {
@@ -255,26 +211,26 @@ func TestARecordWithoutAReport(t *testing.T) {
 
 func TestCertificates(t *testing.T) {
 	root := t.TempDir()
-	nightstest.StoreCertificate(t, root, 0, certificate.Certified, 0)
-	bad := nightstest.StoreCertificate(t, root, 1, certificate.NotCertified, 5)
-	nightstest.Usual(0, drained).StoreIn(t, filepath.Join(bad, "before")) // a part of the certification is no night of its own
-	damaged := nightstest.StoreCertificate(t, root, 2, certificate.Certified, 0)
+	storeCertificate(t, root, 0, certificate.Certified, 0)
+	bad := storeCertificate(t, root, 1, certificate.NotCertified, 5)
+	usualNight(0, drained).StoreIn(t, filepath.Join(bad, "before")) // a part of the certification is no night of its own
+	damaged := storeCertificate(t, root, 2, certificate.Certified, 0)
 	must(t, os.WriteFile(filepath.Join(damaged, certificate.JSONFile), []byte("{"), 0o644))
 	all := read(t, root)
-	if len(all.List) != 3 {
-		t.Fatalf("%d nights", len(all.List))
+	if len(all) != 3 {
+		t.Fatalf("%d nights", len(all))
 	}
 	for i, want := range []reports.Result{reports.Held, reports.Violated, reports.Unknown} {
-		n := all.List[i]
-		if n.Result != want || !n.Certificate || (n.Trouble == "") != (i < 2) || n.Page != n.Dir+"/certificate.html" {
+		n := all[i]
+		if n.Result != want || (n.Trouble == "") != (i < 2) || n.Page != n.Dir+"/certificate.html" {
 			t.Errorf("%+v", n)
 		}
 	}
-	n := all.List[1]
-	if len(n.Scenarios) != 2 || n.Scenarios[0].Name != nights.Upgrade || named(t, n, "failed") != 5 || named(t, n, "recovery") != 2.5 {
+	n := all[1]
+	if len(n.Scenarios) != 2 || n.Scenarios[0].Name != "the upgrade" || n.Scenarios[0].Measured()["failed"] != 5 || n.Scenarios[0].Measured()["recovery"] != 2.5 {
 		t.Errorf("%+v", n)
 	}
-	if text := n.Scenarios[0].Line.String(); text != "certificates of Kubernetes v1.36 to v1.37, 4 cores amd64" {
+	if text := n.Scenarios[0].Line; text != "certificates of Kubernetes v1.36 to v1.37, 4 cores amd64" {
 		t.Errorf("line %q", text)
 	}
 }
@@ -282,12 +238,12 @@ func TestCertificates(t *testing.T) {
 func TestFoldersWithoutNights(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	must(t, os.WriteFile(file, nil, 0o644))
-	for name, want := range map[string]string{file: "it is a file", filepath.Join(t.TempDir(), "absent"): "no such folder"} {
-		if _, err := nights.Read(name); err == nil || !strings.Contains(err.Error(), want) {
+	for name, want := range map[string]string{file: "not a directory", filepath.Join(t.TempDir(), "absent"): "no such file"} {
+		if _, err := trend.Read(name); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", name, err, want)
 		}
 	}
-	if all := read(t, t.TempDir()); len(all.List) != 0 {
+	if all := read(t, t.TempDir()); len(all) != 0 {
 		t.Errorf("%+v", all)
 	}
 }

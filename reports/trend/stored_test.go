@@ -1,7 +1,4 @@
-// Package nightstest stores runs of many nights for tests, in the files that a run writes itself.
-//
-// The runs have no records: their figures are planted.
-package nightstest
+package trend_test
 
 import (
 	"encoding/json"
@@ -18,20 +15,20 @@ import (
 	"github.com/holdfast-ha/holdfast/reports/formats"
 )
 
-// First is when the first night begins. Each other begins a day after the one before.
-var First = time.Date(2026, 1, 1, 2, 0, 0, 0, time.UTC)
+// first is when the first night begins. Each other begins a day after the one before.
+var first = time.Date(2026, 1, 1, 2, 0, 0, 0, time.UTC)
 
-// Night is a run to be stored.
-type Night struct {
+// night is a run to be stored.
+type night struct {
 	Number                          int // 0 is the first
 	Holdfast, Kubernetes, ProxyMode string
 	CPU                             string
 	Seed                            uint64
-	Scenarios                       []Scenario
+	Scenarios                       []scenario
 }
 
-// Scenario is what the run found about a scenario.
-type Scenario struct {
+// scenario is what the run found about a scenario.
+type scenario struct {
 	Name     string
 	Mutant   bool
 	Outcome  verdict.Outcome
@@ -42,21 +39,21 @@ type Scenario struct {
 	Failed   uint64
 }
 
-// Usual is a night on which nothing is special.
-func Usual(number int, scenarios ...Scenario) Night {
-	return Night{
+// usualNight is a night on which nothing is special.
+func usualNight(number int, scenarios ...scenario) night {
+	return night{
 		Number: number, Holdfast: "v0.1.0", Kubernetes: "v1.37.0", ProxyMode: "nftables", CPU: "Some CPU", Seed: uint64(number) + 1, Scenarios: scenarios,
 	}
 }
 
 // At is when the night begins.
-func (n Night) At() time.Time { return First.AddDate(0, 0, n.Number) }
+func (n night) At() time.Time { return first.AddDate(0, 0, n.Number) }
 
 // ID is the name of the run.
-func (n Night) ID() string { return n.At().Format("20060102-150405") }
+func (n night) ID() string { return n.At().Format("20060102-150405") }
 
 // Store writes the run into a folder of its own below root, and returns that folder.
-func (n Night) Store(t testing.TB, root string) string {
+func (n night) Store(t testing.TB, root string) string {
 	t.Helper()
 	dir := filepath.Join(root, n.ID())
 	n.StoreIn(t, dir)
@@ -64,7 +61,7 @@ func (n Night) Store(t testing.TB, root string) string {
 }
 
 // StoreIn writes the run's run.json and all its reports into a folder.
-func (n Night) StoreIn(t testing.TB, dir string) {
+func (n night) StoreIn(t testing.TB, dir string) {
 	t.Helper()
 	if err := n.file(t).Write(dir); err != nil {
 		t.Fatal(err)
@@ -76,13 +73,13 @@ func (n Night) StoreIn(t testing.TB, dir string) {
 
 var machine = runfolder.Machine{Cores: 4, Arch: "amd64", Kernel: "6.18.5"}
 
-func (n Night) machine() *runfolder.Machine {
+func (n night) machine() *runfolder.Machine {
 	m := machine
 	m.CPU = n.CPU
 	return &m
 }
 
-func (n Night) file(t testing.TB) runfolder.File {
+func (n night) file(t testing.TB) runfolder.File {
 	f := runfolder.File{
 		ID: n.ID(), Started: n.At(), Ended: n.At().Add(time.Hour), Holdfast: n.Holdfast, Kubernetes: n.Kubernetes, Machine: n.machine(), Profile: "lab", Seed: n.Seed,
 		Reproduce: fmt.Sprintf("holdfast run --seed %d", n.Seed), Outcome: string(verdict.Held),
@@ -102,7 +99,7 @@ func (n Night) file(t testing.TB) runfolder.File {
 }
 
 // Report is that of the run.
-func (n Night) Report() reports.Report {
+func (n night) Report() reports.Report {
 	r := reports.Report{
 		RunID: n.ID(), Started: n.At(), Took: reports.Seconds(time.Hour), Holdfast: n.Holdfast, Seed: n.Seed, Profile: "lab", Machine: n.machine(), Cluster: n.cluster(),
 	}
@@ -112,21 +109,21 @@ func (n Night) Report() reports.Report {
 	return r.Completed()
 }
 
-func (n Night) cluster() reports.Cluster {
+func (n night) cluster() reports.Cluster {
 	return reports.Cluster{
 		Name: "holdfast-" + n.ID(), Kubernetes: n.Kubernetes, Provider: "kind", Engine: "podman 5.4.2", Image: "holdfast/node:" + n.Kubernetes, Profile: "lab",
 		ProxyMode: n.ProxyMode,
 	}
 }
 
-func (s Scenario) mutant() *history.Mutant {
+func (s scenario) mutant() *history.Mutant {
 	if !s.Mutant {
 		return nil
 	}
 	return &history.Mutant{Removed: "a practice", CaughtBy: "NoFailedRequests"}
 }
 
-func (s Scenario) verdicts() []reports.Verdict {
+func (s scenario) verdicts() []reports.Verdict {
 	return []reports.Verdict{
 		{
 			Promise: "no request fails on any lane", Kind: "NoFailedRequests", Outcome: s.Outcome, Seen: fmt.Sprintf("%d of 12000 requests failed", s.Failed),
@@ -139,7 +136,7 @@ func (s Scenario) verdicts() []reports.Verdict {
 	}
 }
 
-func (s Scenario) report(c reports.Cluster) reports.Scenario {
+func (s scenario) report(c reports.Cluster) reports.Scenario {
 	p99 := reports.Seconds(s.P99 * float64(time.Second))
 	r := reports.Scenario{
 		Name: s.Name, Claim: "a claim", Application: s.Of, Result: reports.ResultOfOutcome(s.Outcome), Why: "as planted", Took: reports.Seconds(time.Minute), Cluster: c, Verdicts: s.verdicts(),
@@ -152,10 +149,10 @@ func (s Scenario) report(c reports.Cluster) reports.Scenario {
 	return r
 }
 
-// StoreCertificate writes a certificate of an upgrade in that night into a folder of its own below root, and returns the folder.
-func StoreCertificate(t testing.TB, root string, number int, result certificate.Result, failed uint64, apps ...certificate.Application) string {
+// storeCertificate writes a certificate of an upgrade in that night into a folder of its own below root, and returns the folder.
+func storeCertificate(t testing.TB, root string, number int, result certificate.Result, failed uint64, apps ...certificate.Application) string {
 	t.Helper()
-	at := First.AddDate(0, 0, number).Add(time.Hour)
+	at := first.AddDate(0, 0, number).Add(time.Hour)
 	recovery := 2.5
 	side := certificate.Side{
 		Verdict: reports.Held, Requests: 1000, RecoverySeconds: &recovery, Lanes: []certificate.Lane{{Name: "fresh", Requests: 1000, P99Seconds: 0.01}},

@@ -1,0 +1,12 @@
+package trend
+
+// Measured are the figures that the scenario has, by their names.
+func (s *Scenario) Measured() map[string]float64 {
+	has := make(map[string]float64)
+	for i, f := range Figures {
+		if v := s.figures[i]; v == v { // no NaN
+			has[f.Name] = v
+		}
+	}
+	return has
+}
