@@ -13,10 +13,6 @@ type Noise struct {
 	// Pause is the largest delay with which the process woke up from a short sleep. Whatever stops the process shows up
 	// here.
 	Pause time.Duration `json:"pause"`
-	// GC is the longest stop-the-world pause of the garbage collector. Sched is the longest time that a runnable goroutine
-	// waited for a thread. Both are rounded up to the bounds of the runtime's histogram buckets.
-	GC    time.Duration `json:"gc"`
-	Sched time.Duration `json:"sched"`
 	// Throttled is how long the control group had used up its CPU quota.
 	Throttled time.Duration `json:"throttled,omitempty"`
 	// Steal is the share of the machine's CPU time, 0 to 1, that the hypervisor gave to other machines.
@@ -24,19 +20,13 @@ type Noise struct {
 	// Used is the share of the machine's CPU time, 0 to 1, that was not idle. Waiting for input or output is idle, stolen time is not.
 	// Zero in older records.
 	Used float64 `json:"used,omitempty"`
-	// Waits are the shares of time, 0 to 1, in which a task on the machine waited for a resource.
-	Waits
+	// CPU is the share of time, 0 to 1, in which a task on the machine waited for a processor: pressure stall information, the line "some"; zero if
+	// the kernel does not provide it.
+	//
+	// Source: https://docs.kernel.org/accounting/psi.html
+	CPU float64 `json:"waitCPU,omitempty"`
 	// Groups are the control groups of the nodes, which NoiseHarness reads where it runs on their machine; nil elsewhere and in older records.
 	Groups *CPUGroups `json:"groups,omitempty"`
-}
-
-// Waits are pressure stall information, the lines "some"; zero if the kernel does not provide it.
-//
-// Source: https://docs.kernel.org/accounting/psi.html
-type Waits struct {
-	CPU    float64 `json:"waitCPU,omitempty"`
-	Memory float64 `json:"waitMemory,omitempty"`
-	IO     float64 `json:"waitIO,omitempty"`
 }
 
 // Echo is the harness's own change of an object, reported back by a watch at the event's T: it measures how late the

@@ -60,8 +60,8 @@ func rare() reports.Report {
 	b.Request(history.Request{Lane: history.LaneControl, Due: 20900 * ms, Done: 21400 * ms})
 	b.Request(history.Request{Lane: history.LaneFresh, Due: 21100 * ms, Outcome: history.Unsent})
 	for i, n := range []history.Noise{
-		{Of: history.NoiseHarness, Pause: 40 * ms, Waits: history.Waits{CPU: 0.5}},
-		{Of: "load-0", Pause: 12 * ms, Throttled: 300 * ms, Steal: 0.03, Waits: history.Waits{CPU: 1}},
+		{Of: history.NoiseHarness, Pause: 40 * ms, CPU: 0.5},
+		{Of: "load-0", Pause: 12 * ms, Throttled: 300 * ms, Steal: 0.03, CPU: 1},
 		{Of: "load-0", Pause: 310 * ms, Throttled: 200 * ms, Steal: 0.01},
 	} {
 		at := time.Duration(20+i) * sec

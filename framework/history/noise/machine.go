@@ -16,7 +16,7 @@ type machine struct {
 	at        history.Offset // when they were read
 	ticks     ticks
 	throttled time.Duration
-	waits     struct{ cpu, memory, io time.Duration }
+	waited    time.Duration // for a processor
 }
 
 // ticks are sums over all processors. Only their ratios are used.
@@ -32,10 +32,9 @@ const (
 // readMachine reads the counters below root, which is "/" outside tests.
 func readMachine(root fs.FS, now func() history.Offset) machine {
 	m := machine{throttled: readThrottled(root)}
-	m.waits.memory, m.waits.io = readWaits(root, "memory"), readWaits(root, "io")
 	for range readings {
 		begun := now()
-		m.ticks, m.waits.cpu = readTicks(root), readWaits(root, "cpu")
+		m.ticks, m.waited = readTicks(root), readWaits(root)
 		if m.at = now(); m.at-begun <= promptly {
 			break
 		}
@@ -52,12 +51,7 @@ func (m machine) since(before machine, n *history.Noise) {
 		n.Used = share(all-max(0, float64(m.ticks.idle)-float64(before.ticks.idle)), all)
 	}
 	n.Throttled = max(0, m.throttled-before.throttled)
-	passed := float64(m.at - before.at)
-	n.Waits = history.Waits{
-		CPU:    share(float64(m.waits.cpu-before.waits.cpu), passed),
-		Memory: share(float64(m.waits.memory-before.waits.memory), passed),
-		IO:     share(float64(m.waits.io-before.waits.io), passed),
-	}
+	n.CPU = share(float64(m.waited-before.waited), float64(m.at-before.at))
 }
 
 // share is part/whole, limited to 0 to 1 and rounded to thousandths to keep records short. More digits would not be meaningful.
@@ -135,9 +129,9 @@ func readStat(root fs.FS, name string, keys stats) counter {
 	return counter{}
 }
 
-// readWaits reads the total of the line "some" of a pressure stall file, in microseconds.
-func readWaits(root fs.FS, resource string) time.Duration {
-	for _, fields := range lines(root, "proc/pressure/"+resource) {
+// readWaits reads the total of the line "some" of the processors' pressure stall file, in microseconds.
+func readWaits(root fs.FS) time.Duration {
+	for _, fields := range lines(root, "proc/pressure/cpu") {
 		total, found := strings.CutPrefix(fields[len(fields)-1], "total=")
 		if n, err := strconv.ParseInt(total, 10, 64); found && err == nil && fields[0] == "some" {
 			return time.Duration(n) * time.Microsecond

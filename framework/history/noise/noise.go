@@ -29,7 +29,7 @@ func Start(of string, nodes *Nodes, now func() history.Offset, keep func(Sample)
 
 func start(root fs.FS, of string, nodes *Nodes, now func() history.Offset, keep func(Sample)) (stop func()) {
 	over := make(chan struct{})
-	e := &sampler{root: root, of: of, now: now, keep: keep, pauses: newPauses(), groups: newGroups(root, nodes), machine: readMachine(root, now)}
+	e := &sampler{root: root, of: of, now: now, keep: keep, groups: newGroups(root, nodes), machine: readMachine(root, now)}
 	var done sync.WaitGroup
 	done.Go(func() { e.stallMeter.run(over) })
 	done.Go(func() { e.run(over) })
@@ -47,7 +47,6 @@ type sampler struct {
 	keep func(Sample)
 
 	stallMeter stallMeter
-	pauses     *pauses
 	machine    machine
 	groups     *groups // nil: no nodes are sampled
 }
@@ -70,7 +69,6 @@ func (e *sampler) run(over <-chan struct{}) {
 func (e *sampler) sample() Sample {
 	machine := readMachine(e.root, e.now)
 	s := Sample{At: machine.at, Noise: history.Noise{Of: e.of, Since: e.machine.at, Pause: e.stallMeter.take()}}
-	s.GC, s.Sched = e.pauses.longest()
 	machine.since(e.machine, &s.Noise)
 	if e.groups != nil {
 		s.Groups = e.groups.since(machine.at - e.machine.at)

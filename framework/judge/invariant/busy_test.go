@@ -22,7 +22,7 @@ func busy(b *ht.Builder, of string, from, to history.Offset, share float64) *ht.
 // pressed is busy with the share of processor time that was used.
 func pressed(b *ht.Builder, of string, from, to history.Offset, share, used float64) *ht.Builder {
 	for at := from + second; at <= to; at += second {
-		heard(b, at, history.Noise{Of: of, Used: used, Waits: history.Waits{CPU: share}})
+		heard(b, at, history.Noise{Of: of, Used: used, CPU: share})
 	}
 	return b
 }

@@ -137,7 +137,7 @@ func TestNoiseIsToldFromDamage(t *testing.T) {
 		{"a machine that is given to others all the time, and no late beat", heard(givenUp(history.TimeoutConnect), 21100*ms, history.Noise{Of: worker, Pause: 40 * ms, Steal: 0.5}),
 			verdict.Violated, "20 of 12000 requests failed"},
 		{"what is usual on two busy cores", heard(givenUp(history.TimeoutConnect), 21100*ms,
-			history.Noise{Of: worker, Pause: 200 * ms, Steal: 0.02, Used: 1, Waits: history.Waits{CPU: 1}}), verdict.Violated, "20 of 12000 requests failed"},
+			history.Noise{Of: worker, Pause: 200 * ms, Steal: 0.02, Used: 1, CPU: 1}), verdict.Violated, "20 of 12000 requests failed"},
 		{"the control lane failed at another time", givenUp(history.TimeoutConnect).Load(history.LaneControl, 20, ht.SteadyAt, ht.DrainedAt).
 			Fail(history.LaneControl, 30800*ms, 30900*ms, history.TimeoutConnect), verdict.Violated, "20 of 12000 requests failed"},
 

@@ -205,7 +205,7 @@ func TestARollbackThatDoesNotEnd(t *testing.T) {
 func TestARolloutOnABusyMachineIsUnknown(t *testing.T) {
 	b := updating(noNode)
 	for at := updateAt; at < updateOver; at += second {
-		b.Event(history.Event{T: at + second, Noise: &history.Noise{Of: "load-1", Since: at, Used: 1, Waits: history.Waits{CPU: 1}}})
+		b.Event(history.Event{T: at + second, Noise: &history.Noise{Of: "load-1", Since: at, Used: 1, CPU: 1}})
 	}
 	v := judge.Check(b.Run(), invariant.RolloutCompletes{})
 	if v.Outcome != verdict.Unknown || v.Numbers[evidence.BusyNumber] != 1 || !strings.Contains(v.Seen, "most of the time it may come from the busy machine: from 2") {
