@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -66,28 +67,21 @@ func measure(ctx context.Context, c clusters.Cluster, node clusters.Node) (runfo
 
 // parse reads the output of carry.sh.
 func parse(out string) (m runfolder.Fit, err error) {
-	var loops, took, answered float64
-	var minutes [2]int
-	var seconds [2]float64
+	sums := make(map[string]float64)
 	for line := range strings.Lines(out) {
-		var n float64
-		if one, _ := fmt.Sscanf(line, "loops %f", &n); one == 1 {
-			loops = n
+		fields := strings.Fields(line)
+		for i := 1; i < len(fields); i++ {
+			if n, err := strconv.ParseFloat(fields[i], 64); err == nil {
+				sums[fields[0]] += n
+			}
 		}
-		if one, _ := fmt.Sscanf(line, "requests %f", &n); one == 1 {
-			took = n
-		}
-		if one, _ := fmt.Sscanf(line, "answered %f", &n); one == 1 {
-			answered += n
-		}
-		_, _ = fmt.Sscanf(strings.ReplaceAll(line, ",", "."), "%dm%fs %dm%fs", &minutes[0], &seconds[0], &minutes[1], &seconds[1]) // the last: of the children
 	}
-	if loops <= 0 || took <= 0 {
+	if sums["loops"] <= 0 || sums["requests"] <= 0 {
 		return m, errors.New("the answer was cut off")
 	}
 	const microseconds = 1e6
-	m.Processors = (float64(60*(minutes[0]+minutes[1])) + seconds[0] + seconds[1]) * microseconds / loops
-	m.Requests = answered * microseconds / took
+	m.Processors = sums["used"] * microseconds / sums["loops"]
+	m.Requests = sums["answered"] * microseconds / sums["requests"]
 	return m, nil
 }
 

@@ -227,7 +227,7 @@ func (r *rig) stop(t *testing.T, each func(row *history.Request, outages []int64
 }
 
 const (
-	// punctual is how late a request may be. An outage that meets a later one may be missed for it.
+	// punctual is how long after it is due a request may be answered. One that is answered later may have reached the server after the outage.
 	punctual = 2 * time.Millisecond
 	// finest is the shortest outage that a request is certain to meet: a request that was sent during a shorter one may arrive when it is over.
 	finest = 5 * time.Millisecond
@@ -285,7 +285,7 @@ func (r *rig) checkOutages(t *testing.T, all []outage) {
 		for _, number := range outages {
 			seen[number] = seen[number] || row.Outcome.Failed()
 		}
-		if row.Outcome == history.Unsent || row.Sent-row.Due > punctual {
+		if row.Outcome == history.Unsent || row.Done-row.Due > punctual {
 			late = append(late, row.Due)
 		}
 	})
@@ -312,7 +312,7 @@ func (r *rig) checkOutages(t *testing.T, all []outage) {
 				t.Errorf("an outage of %s was missed by a request every %s, though none was late", length, between)
 			}
 		}
-		told = append(told, fmt.Sprintf("%d of %d of %s (%d missed because requests were late)", caught, of, length, missedLate))
+		told = append(told, fmt.Sprintf("%d of %d of %s (missed while late: %d)", caught, of, length, missedLate))
 	}
 	t.Logf("a request every %s saw %s; %s", between, strings.Join(told, ", "), n)
 }
