@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/holdfast-ha/holdfast/framework/base/prose"
 	"github.com/holdfast-ha/holdfast/framework/base/stats"
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/judge/verdict"
@@ -36,19 +37,11 @@ func (f frequency) bounds() string {
 	low, high := stats.Share95(uint64(f.seen), uint64(f.of))
 	switch f.seen {
 	case 0:
-		return "at most " + percent(high)
+		return "at most " + prose.Percent(high)
 	case f.of:
-		return "at least " + percent(low)
+		return "at least " + prose.Percent(low)
 	}
-	return percent(low) + " to " + percent(high)
-}
-
-// percent has enough digits to tell 99.5 % from 100 %.
-func percent(share float64) string {
-	if share < 0.01 {
-		return words.Percent(share)
-	}
-	return words.TrimZeros(fmt.Sprintf("%.1f", share*100)) + " %"
+	return prose.Percent(low) + " to " + prose.Percent(high)
 }
 
 // Add counts a run. Scenarios that it did not run to their end, and those that are not supported, do not count. Mutants whose twin did not hold

@@ -28,8 +28,8 @@ func TestRounds(t *testing.T) {
 	} {
 		rounds.Add(runfolder.File{ID: string(rune('1' + id)), Scenarios: results})
 	}
-	const want = "1 of 2 mutants caught (1.3 % to 98.7 %), 1 false alarm in 2 good runs (1.3 % to 98.7 %), 1 Unknown of 8 runs (0.32 % to 52.7 %), 1 not judged; " +
-		"1 of 1 caught whose twin did not hold in the same round; 1 of 2 caught that are caught by chance (1.3 % to 98.7 %); " +
+	const want = "1 of 2 mutants caught (1.26 % to 98.7 %), 1 false alarm in 2 good runs (1.26 % to 98.7 %), 1 Unknown of 8 runs (0.316 % to 52.7 %), 1 not judged; " +
+		"1 of 1 caught whose twin did not hold in the same round; 1 of 2 caught that are caught by chance (1.26 % to 98.7 %); " +
 		"1 of the caught have a server that sets a trap: it waits up to a second for a request that it can hurt\n" +
 		"  run 1, chaos/b: unknown\n  run 1, chaos/c: not judged: no engine\n  run 1, mutants/b: missed\n  run 2, chaos/a: violated"
 	if got := rounds.String(); got != want {
