@@ -229,9 +229,6 @@ func TestServersUnderstandTheirArguments(t *testing.T) {
 			}
 			var err error
 			if c.Name == ComponentHealer { // whose server is above this room
-				if len(c.Args) != 3 || c.Args[2] != "--namespace="+place.Namespace {
-					t.Errorf("%s runs %q", name, c.Args)
-				}
 				continue
 			}
 			if c.Name == ComponentBackend {

@@ -14,8 +14,8 @@ import (
 )
 
 // Healer is a Deployment of two pods that run `holdfast workload healer` beside a run on a cluster, and undo the run's changes when the run cannot. The
-// pods are on two nodes, and on none of those that the run disturbs. Their ServiceAccount is one that `holdfast rbac` prints: it may read journals, and
-// undo what stands in them.
+// pods are on two nodes, and on none of those that the run disturbs. Their ServiceAccount is one that `holdfast rbac` prints: it may undo
+// what runs have noted on objects.
 type Healer struct {
 	// Run names the run, in a label.
 	Run string `json:"run"`
@@ -100,7 +100,7 @@ func (h Healer) meta(at Place) metav1.ObjectMeta {
 // template is that of the pods: apart from each other, and away from the nodes that are disturbed.
 func (h Healer) template(at Place) corev1.PodTemplateSpec {
 	t := pod{
-		name: HealerName, component: ComponentHealer, args: append([]string{"--namespace=" + at.Namespace}, h.May...), resources: h.Resources, preStop: NoPreStop,
+		name: HealerName, component: ComponentHealer, args: h.May, resources: h.Resources, preStop: NoPreStop,
 		grace: healerGrace, readiness: Readiness{}.withDefaults(), readyPath: loadHealthPath, account: h.Account,
 	}.template(at)
 	t.Labels, t.Annotations = h.labels(), maps.Clone(staysPut)

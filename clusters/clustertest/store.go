@@ -8,6 +8,7 @@ import (
 	"path"
 	"slices"
 	"strconv"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -26,13 +27,26 @@ func (a *API) chosen(at string, isCollection bool) (paths []string) {
 	return paths
 }
 
+// inNamespaces returns the objects of a collection in all namespaces, which a path without a namespace stands for.
+func (a *API) inNamespaces(collection string) (paths []string) {
+	group, resource := path.Split(collection)
+	for _, p := range slices.Sorted(maps.Keys(a.objects)) {
+		at, _ := path.Split(p)
+		namespace, is := strings.CutPrefix(at, group+"namespaces/")
+		if _, below, _ := strings.Cut(namespace, "/"); is && below == resource+"/" {
+			paths = append(paths, p)
+		}
+	}
+	return paths
+}
+
 func (a *API) list(collection, selector string) any {
 	chosen, err := labels.Parse(selector)
 	if err != nil {
 		panic(err)
 	}
 	items := []Object{}
-	for _, p := range a.chosen(collection, true) {
+	for _, p := range append(a.chosen(collection, true), a.inNamespaces(collection)...) {
 		if o := a.objects[p]; chosen.Matches(labels.Set(o.GetLabels())) {
 			items = append(items, o)
 		}

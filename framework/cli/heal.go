@@ -11,6 +11,7 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters/engine"
 	"github.com/holdfast-ha/holdfast/clusters/existing"
 	"github.com/holdfast-ha/holdfast/clusters/kind"
+	"github.com/holdfast-ha/holdfast/framework/app/appfile"
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
 	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
 	"github.com/holdfast-ha/holdfast/framework/run/maintenance"
@@ -19,9 +20,9 @@ import (
 
 // healFlags are the flags of `holdfast heal`.
 type healFlags struct {
-	all, dryRun, commands bool
-	file                  string
-	cluster               *existing.Flags
+	all, dryRun bool
+	app         string
+	cluster     *existing.Flags
 }
 
 func healCommand() *cobra.Command {
@@ -35,17 +36,16 @@ With names, heal works on clusters from 'holdfast up'. It unpauses and starts no
 before they change anything (/var/lib/holdfast/undo), removes the timers of these scripts, uncordons the nodes that a fault cordoned, removes the
 namespaces and cluster-wide objects of scenarios, and returns when every node is Ready, and kube-proxy and CoreDNS are available.
 
-With --context, heal works on a cluster that holdfast did not make. There, each change was written down in a ConfigMap (namespace holdfast)
-before it was made, with the value that the field had. heal reads these journals and puts the values back, from any machine: it needs neither
-the machine nor the files of the run. What another client has changed since is left as it is, and heal says so. At the end it compares all nodes,
-and the objects that were changed, with what they were before the run, and lists each difference and who made it. It also removes the run's
-healer, namespaces of holdfast whose time has passed, and the namespace holdfast.
+With --context, heal works on a cluster that holdfast did not make. There, the request that changed an object also stored in its annotation
+holdfast.dev/undo what the field had held. heal lists nodes, Deployments and StatefulSets, puts these fields back, and removes the annotation, from
+any machine: it needs neither the machine nor the files of the run. A field that another client has changed since stays as it is, and heal says
+so. It also removes the run's healer, namespaces of holdfast whose time has passed, and the namespace holdfast.
 
 heal refuses a cluster that a run is using. After Ctrl-C no heal is needed, because the run undoes its own changes. No heal is needed before
 'holdfast down' either, which removes a cluster in any state.
 
-Exit codes: 0 everything is undone, or was left because another client has changed it; 3 something could not be undone, a difference is not
-explained, or the cluster is in use; 4 the command line is wrong.`,
+Exit codes: 0 everything is undone, or was left because another client has changed it; 3 something could not be undone, or the
+cluster is in use; 4 the command line is wrong.`,
 		Example: `  holdfast heal demo
   holdfast heal --all
   holdfast heal --context staging --dry-run    # what would be undone; changes nothing
@@ -65,8 +65,7 @@ explained, or the cluster is in use; 4 the command line is wrong.`,
 	flags := cmd.Flags()
 	flags.BoolVar(&f.all, "all", false, "heal every cluster of holdfast")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "say what would be done, and change nothing; with --context")
-	flags.BoolVar(&f.commands, "run-commands", false, "run the commands of a journal that undo commands of yours: it shows each and runs it at once, and --dry-run shows them only; with --context")
-	flags.StringVar(&f.file, "journal", "", "undo this local copy of a journal, whose ConfigMap is gone; with --context")
+	flags.StringVar(&f.app, "app", "", "bring back nodes that a killed run took away, with the command disturb.nodeKill.undo of this holdfast.yaml; with --context")
 	f.cluster.Add(flags)
 	return cmd
 }
@@ -86,8 +85,8 @@ func (f healFlags) validate(args []string) error {
 		return exit.Usage(f.cluster.Named())
 	case ways != 1:
 		return exit.Usage(errors.New("name clusters of holdfast, or give --all, or name a cluster of a kubeconfig with --context"))
-	case !named && (f.dryRun || f.commands || f.file != ""):
-		return exit.Usage(errors.New("--dry-run, --run-commands and --journal need --context"))
+	case !named && (f.dryRun || f.app != ""):
+		return exit.Usage(errors.New("--dry-run and --app need --context"))
 	}
 	return nil
 }
@@ -98,7 +97,17 @@ func (f healFlags) foreign(cmd *cobra.Command) error {
 	if err != nil {
 		return exit.Usage(err)
 	}
-	h := maintenance.Foreign{Access: access, Commands: f.commands, File: f.file, Out: cmd.OutOrStdout()}
+	h := maintenance.Foreign{Access: access, Out: cmd.OutOrStdout()}
+	if f.app != "" {
+		file, err := appfile.Read(f.app)
+		switch {
+		case err != nil:
+			return exit.Usage(err)
+		case file.Disturb == nil || file.Disturb.NodeKill == nil || file.Disturb.NodeKill.Undo == "":
+			return exit.Usage(fmt.Errorf("--app %s: it has no disturb.nodeKill.undo", f.app))
+		}
+		h.BringBack = file.Disturb.NodeKill.Undo
+	}
 	if f.dryRun {
 		return h.DryRun(cmd.Context())
 	}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
 	"github.com/holdfast-ha/holdfast/framework/deploy/mirror"
-	"github.com/holdfast-ha/holdfast/framework/fault/journal/healer"
+	"github.com/holdfast-ha/holdfast/framework/fault/undo/healer"
 	"github.com/holdfast-ha/holdfast/framework/load"
 	"github.com/holdfast-ha/holdfast/framework/load/collect"
 	"github.com/holdfast-ha/holdfast/framework/load/conntrack"

@@ -10,10 +10,10 @@ import (
 
 var leaveAsFound = Rule{
 	Number: 15, ID: "leave-as-found", Beyond: true,
-	Promise: "the former value is recorded, and a change is undone only where the field still holds ours; no StatefulSet with volumeClaimTemplates is scaled that the file does not name, " +
+	Promise: "the former value is noted on the object by the request that changes it, and a change is undone only where the field still holds ours; no StatefulSet with volumeClaimTemplates is scaled that the file does not name, " +
 		"and none whose volumes would be deleted",
 	step:  checkLeaveAsFound,
-	Where: "framework/fault/journal",
+	Where: "framework/fault/undo",
 }
 
 // checkLeaveAsFound refuses what no undo brings back: with a replica less, a volume and its data may be deleted, and with a replica more, a volume is

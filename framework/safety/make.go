@@ -147,9 +147,8 @@ func (v *view) onNodes(base Step) (all []Step) {
 		seen = append(seen, node.Name)
 		one := base
 		one.node, one.Node = node, new(nodeObject(node))
-		one.Touches = []Touch{mark(node)}
-		if !base.Of.ByHook { // no request of ours does that
-			one.Touches = append(one.Touches, cordon(node))
+		if one.Touches = []Touch{cordon(node)}; base.Of.ByHook {
+			one.Touches = []Touch{note(node)}
 		}
 		if base.Of.EndsPods {
 			one.victims = v.on(node.Name)

@@ -2,7 +2,7 @@ package disturb
 
 var nodeHook = Rule{
 	Number: 22, ID: "node-hook",
-	Promise: "a node is taken away only by a command of the user's own that has an undo, and that is in the journal like everything else",
+	Promise: "a node is taken away only by a command of the user's own that has an undo, and the node has a note of it",
 	step: func(s *sight) {
 		if !s.fault().ByHook {
 			return

@@ -16,10 +16,10 @@ func TestPermitted(t *testing.T) {
 			delete(w.Rights, existing.Permission{Namespace: "mail", Verb: "create", Resource: "pods", Subresource: "eviction"})
 		}, reason: "whether jane may create pods/eviction was not asked", object: "Namespace mail"},
 		"may not announce it":             {faults: "rollout", change: func(w *world) { w.deny("create events") }, reason: "jane may not create events"},
-		"may not keep a journal":          {faults: "rollout", change: func(w *world) { w.deny("patch configmaps") }, reason: "jane may not patch configmaps", object: "Namespace holdfast"},
+		"may not hold the cluster":        {faults: "rollout", change: func(w *world) { w.deny("update leases.coordination.k8s.io") }, reason: "jane may not update leases", object: "Namespace holdfast"},
 		"nothing was asked":               {faults: "rollout", change: func(w *world) { w.Rights = nil }, reason: "was not asked"},
 		"may not patch the other kind":    {faults: "rollout", change: func(w *world) { w.deny("patch statefulsets.apps") }},
-		"may scale and not set it back":   {faults: "scale", change: func(w *world) { w.deny("get deployments.apps/scale") }, reason: "and who cannot undo may not do"},
+		"may scale and not set it back":   {faults: "scale", change: func(w *world) { w.deny("list deployments.apps") }, reason: "and who cannot undo may not do"},
 		"may not ask what a pod would be": {faults: "delete-pod", change: func(w *world) { w.deny("create pods") }, reason: "jane may not create pods"},
 	})
 }

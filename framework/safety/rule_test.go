@@ -91,7 +91,7 @@ var turnedOff = []off{
 		return p.Steps[0].Touches[0].Object.UID == w.web().UID // it was not allowed
 	}},
 	{permitted, "drain", func(w *world) { w.deny("patch nodes") }, func(_ *world, p Plan) bool {
-		return p.Steps[0].Touches[1].Field == "spec.unschedulable" // of which the undo would be refused
+		return p.Steps[0].Touches[0].Field == "spec.unschedulable" // of which the undo would be refused
 	}},
 	{noSecrets, "rollout", func(w *world) { w.Load[0].Secret = true }, func(w *world, p Plan) bool { return w.Load[0].Secret && len(p.Steps) == 1 }},
 	{recreatable, "delete-pod", func(w *world) {

@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/holdfast-ha/holdfast/framework/fault/undo"
 	"github.com/holdfast-ha/holdfast/framework/safety/catalogue"
 )
 
@@ -20,13 +21,13 @@ func evict(p corev1.Pod) Touch {
 	}
 }
 
-// mark is the annotation of a node with the run.
-func mark(n *corev1.Node) Touch {
+// note is the note on a node that a command of the user's takes away: whoever finds it brings the node back.
+func note(n *corev1.Node) Touch {
 	return Touch{
 		Object: nodeObject(n), Verb: "patch", Resource: "nodes",
-		Does:  "annotate with the run",
-		Field: "metadata.annotations." + catalogue.RunMark, Before: n.Annotations[catalogue.RunMark], Ours: []string{"the name of the run"},
-		Undo:  "remove, if it is still ours",
+		Does:  "annotate with the run, before the command disturb.nodeKill.command takes the node away",
+		Field: string(undo.Command), Ours: []string{"the name of the run"},
+		Undo:  "remove, after the command disturb.nodeKill.undo has brought the node back",
 		Needs: []string{"get nodes", "patch nodes"},
 	}
 }
@@ -36,7 +37,7 @@ func cordon(n *corev1.Node) Touch {
 	return Touch{
 		Object: nodeObject(n), Verb: "patch", Resource: "nodes",
 		Does:  "cordon",
-		Field: "spec.unschedulable", Before: strconv.FormatBool(n.Spec.Unschedulable), Ours: []string{"true"},
+		Field: string(undo.Unschedulable), Before: strconv.FormatBool(n.Spec.Unschedulable), Ours: []string{"true"},
 		Undo:  "uncordon, if no other client has set it since",
 		Needs: []string{"get nodes", "patch nodes"},
 	}
@@ -48,7 +49,6 @@ func (v *view) edit(s Step) Touch {
 	t := Touch{Object: w.Object, Verb: "patch", Group: catalogue.Apps, Resource: resources[w.Kind], Field: s.Of.Edits}
 	switch s.Of.Name {
 	case catalogue.Scale.Name:
-		t.Subresource = "scale"
 		t.Does, t.Before = "scale", strconv.Itoa(w.replicas)
 		for _, n := range ScaleThrough(w.replicas) {
 			t.Ours = append(t.Ours, strconv.Itoa(n))
@@ -56,11 +56,11 @@ func (v *view) edit(s Step) Touch {
 		t.Undo = fmt.Sprintf("scale to %d, if it still has a number of ours", w.replicas)
 	default:
 		t.Does, t.Ours = "restart its pods by a rolling update", []string{"the time of the restart"}
-		t.Before = w.template.Annotations[catalogue.RestartedAt]
+		t.Before = w.template.Annotations[undo.RestartedAt]
 		t.Undo = "set back, if it is still ours: a rolling update to the former template"
 	}
 	for _, right := range s.Of.Inject() {
-		if right.Resource == t.Resource && (right.Subresource == t.Subresource || right.Verb == "get") {
+		if right.Resource == t.Resource {
 			t.Needs = append(t.Needs, right.In(w.Namespace).String())
 		}
 	}
@@ -82,8 +82,8 @@ func ScaleThrough(replicas int) []int {
 // owned are the objects that holdfast creates for itself, and the Events by which it tells what it does.
 func owned(r *Request) (all []Own) {
 	why := map[string]string{
-		"leases": "one run at a time, and the sign that the run is alive", "configmaps": "the journal of changes, from which a healer undoes them",
-		"jobs": "load workers", "deployments": "the healer", "poddisruptionbudgets": "the healer's", "pods": "to ask the load workers, through the API server",
+		"leases": "one run at a time, and the sign that the run is alive",
+		"jobs":   "load workers", "deployments": "the healer", "poddisruptionbudgets": "the healer's", "pods": "to ask the load workers, through the API server",
 		"events": "to tell what is done to the object",
 	}
 	for _, right := range append(catalogue.Owning(), catalogue.Trying(r.Faults)...) {

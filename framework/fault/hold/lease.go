@@ -20,6 +20,10 @@ const (
 	LeaseName = "cluster"
 	// holderKey is the annotation that contains a Holder as JSON.
 	holderKey = "holdfast.dev/holder"
+	// StopKey is an annotation of the Lease that lets a healer undo everything at once. Its value is the reason:
+	//
+	//	kubectl -n holdfast annotate lease cluster holdfast.dev/stop="customers complain"
+	StopKey = "holdfast.dev/stop"
 )
 
 // Silence is how long a holder whose process cannot be checked may be silent before it counts as gone. A holder renews the Lease six times
@@ -42,6 +46,9 @@ func leaseOf(who Holder, was *coordinationv1.Lease, now time.Time) (*coordinatio
 	l := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: LeaseName}}
 	if was != nil {
 		l = was.DeepCopy()
+		if before, err := holderOf(was); err != nil || before.Token != who.Token {
+			delete(l.Annotations, StopKey) // which was about the run before
+		}
 	}
 	if l.Annotations == nil {
 		l.Annotations = map[string]string{}

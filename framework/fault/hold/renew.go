@@ -79,7 +79,12 @@ func (h *Hold) renewNow(ctx context.Context) error {
 	case <-h.lost:
 		return h.why
 	case <-h.over:
-		return errors.New("the cluster was already released")
+		select {
+		case <-h.lost: // which ends the renewals, too
+			return h.why
+		default:
+			return errors.New("the cluster was already released")
+		}
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/holdfast-ha/holdfast/framework/base/poll"
@@ -35,6 +37,8 @@ type Sight struct {
 	Silent time.Duration
 	// Renewed is when the holder has renewed the Lease, by its own clock.
 	Renewed time.Time
+	// Stop is why the holder's changes must be undone at once; empty: they need not be.
+	Stop string
 
 	lease *coordinationv1.Lease
 }
@@ -72,8 +76,25 @@ func (w *Watch) sight(l *coordinationv1.Lease) (Sight, error) {
 	if err != nil { // a broken Lease must not keep a healer from what a run has left
 		slog.Debug("look who holds the cluster", "error", err)
 	}
-	s.Holder, s.Renewed = who.Holder, who.renewed
+	s.Holder, s.Renewed, s.Stop = who.Holder, who.renewed, l.Annotations[StopKey]
 	return s, nil
+}
+
+// AskToStop stores on the Lease that everything must be undone at once, with the reason. Where nothing holds the cluster, it does nothing.
+func AskToStop(ctx context.Context, client kubernetes.Interface, reason string) error {
+	ctx, cancel := context.WithTimeout(ctx, askLimit)
+	defer cancel()
+	for {
+		l, err := get(ctx, client)
+		if err != nil || l == nil {
+			return err
+		}
+		l = l.DeepCopy()
+		metav1.SetMetaDataAnnotation(&l.ObjectMeta, StopKey, cmp.Or(reason, "no reason was given"))
+		if _, err = put(ctx, client, l, l); !apierrors.IsConflict(err) { // otherwise the holder has renewed it meanwhile
+			return err
+		}
+	}
 }
 
 // Seize takes a cluster from the holder that a Watch has seen, or takes it where there is no Lease, and only if the Lease has not changed since. The

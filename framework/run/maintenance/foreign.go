@@ -16,20 +16,20 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/base/output"
 	"github.com/holdfast-ha/holdfast/framework/base/self"
 	"github.com/holdfast-ha/holdfast/framework/fault/hold"
-	"github.com/holdfast-ha/holdfast/framework/fault/journal"
-	"github.com/holdfast-ha/holdfast/framework/fault/journal/healer"
+	"github.com/holdfast-ha/holdfast/framework/fault/undo"
+	"github.com/holdfast-ha/holdfast/framework/fault/undo/healer"
 	"github.com/holdfast-ha/holdfast/framework/load/workers"
+	"github.com/holdfast-ha/holdfast/framework/run/session"
 )
 
-// Foreign heals a cluster that holdfast did not make: it undoes what runs have written down in their journals there, and removes what is left of
+// Foreign heals a cluster that holdfast did not make: it undoes what runs have noted on the objects that they changed, and removes what is left of
 // holdfast. It needs nothing of the machine on which the run was.
 type Foreign struct {
 	Access *existing.Access
-	// Commands allows running the commands of journals that undo commands of the user's.
-	Commands bool
-	// File is the local copy of a journal whose ConfigMap is gone; empty: the ConfigMaps are read.
-	File string
-	Out  io.Writer
+	// BringBack is the user's own command of the shell that brings a node back which a killed run had taken away, with its name in $NODE. It comes from
+	// the caller's file, and never from the cluster. Empty: such a node is an error.
+	BringBack string
+	Out       io.Writer
 
 	client  kubernetes.Interface
 	untyped dynamic.Interface
@@ -37,7 +37,7 @@ type Foreign struct {
 
 // connect makes the clients: of everything, or for reading alone.
 func (f *Foreign) connect(reads bool) (err error) {
-	config := existing.Limited(f.Access.Config(), mayHeal)
+	config := undo.Limited(f.Access.Config(), mayHeal)
 	if reads {
 		config = f.Access.ReadOnly()
 	}
@@ -49,28 +49,15 @@ func (f *Foreign) connect(reads bool) (err error) {
 
 // atHome are the verbs with which a heal changes holdfast's own objects in its namespace, by group and resource.
 var atHome = map[string]string{
-	"coordination.k8s.io/leases": "create update delete", "/configmaps": "patch delete", "batch/jobs": "delete", "apps/deployments": "delete",
-	"policy/poddisruptionbudgets": "delete",
+	"coordination.k8s.io/leases": "create update delete", "batch/jobs": "delete", "apps/deployments": "delete", "policy/poddisruptionbudgets": "delete",
 }
 
-// mayHeal reports whether a write is one that a heal has to send: to objects of holdfast's own, and to fields that a run changes. Who heals has more
-// rights than who may write a journal.
+// mayHeal reports whether a write is one that a heal has to send to objects of holdfast's own.
 func mayHeal(p existing.Permission) bool {
-	switch {
-	case p.Group == "" && p.Resource == "namespaces" && p.Subresource == "":
+	if p.Group == "" && p.Resource == "namespaces" && p.Subresource == "" {
 		return p.Verb == "create" || p.Verb == "delete" && (p.Name == hold.Namespace || strings.HasPrefix(p.Name, hold.LoadPrefix))
-	case p.Verb == "patch" && journal.Object{Group: p.Group, Version: "v1", Resource: p.Resource, Subresource: p.Subresource}.Settable():
-		return true
 	}
 	return p.Namespace == hold.Namespace && p.Subresource == "" && slices.Contains(strings.Fields(atHome[p.Group+"/"+p.Resource]), p.Verb)
-}
-
-func (f *Foreign) where() journal.Where {
-	w := journal.Where{Client: f.client, Dynamic: f.untyped}
-	if f.Commands {
-		w.Commands = func(run string, argv []string) { f.say("run %s: running the command %q", run, argv) }
-	}
-	return w
 }
 
 func (f *Foreign) say(format string, args ...any) {
@@ -79,23 +66,22 @@ func (f *Foreign) say(format string, args ...any) {
 
 // found is what there is to heal.
 type found struct {
-	journals []*journal.Journal
-	expired  []string // namespaces
-	sight    hold.Sight
-	home     bool // holdfast's own namespace is there, and is holdfast's to delete
-	healer   bool // a healer was installed
-	load     bool // a Job of load workers is there
+	notes   []undo.Found
+	broken  error    // annotations that are no notes
+	expired []string // namespaces
+	sight   hold.Sight
+	home    bool // holdfast's own namespace is there, and is holdfast's to delete
+	healer  bool // a healer was installed
+	load    bool // a Job of load workers is there
 }
 
 func (f found) nothing() bool {
-	return len(f.journals)+len(f.expired) == 0 && !f.sight.There && !f.home && !f.healer && !f.load
+	return len(f.notes)+len(f.expired) == 0 && f.broken == nil && !f.sight.There && !f.home && !f.healer && !f.load
 }
 
 // look looks for what there is to heal. It only reads.
 func (f *Foreign) look(ctx context.Context) (all found, err error) {
-	if all.journals, err = f.journals(ctx); err != nil && len(all.journals) == 0 { // otherwise one of several cannot be read, and Heal says so again
-		return all, err
-	}
+	all.notes, all.broken = undo.Find(ctx, f.untyped, undo.Everywhere)
 	if all.expired, err = hold.Expired(ctx, f.client, time.Now()); err != nil {
 		return all, err
 	}
@@ -110,22 +96,6 @@ func (f *Foreign) look(ctx context.Context) (all found, err error) {
 	}
 	all.load, err = workers.Left(ctx, f.client, hold.Namespace)
 	return all, err
-}
-
-// journals are those in the cluster, or the one in the file.
-func (f *Foreign) journals(ctx context.Context) ([]*journal.Journal, error) {
-	all, err := journal.Find(ctx, f.where())
-	if f.File == "" {
-		return all, err
-	}
-	j, err := journal.FromFile(ctx, f.File, f.where())
-	if err != nil {
-		return nil, err
-	}
-	if slices.ContainsFunc(all, func(other *journal.Journal) bool { return other.Header().Run == j.Header().Run }) {
-		return nil, fmt.Errorf("the journal of run %s is in the cluster, and newer than %s: heal without the file", j.Header().Run, f.File)
-	}
-	return []*journal.Journal{j}, nil
 }
 
 // DryRun says what Heal would do. It sends nothing but requests that read.
@@ -144,10 +114,8 @@ func (f Foreign) DryRun(ctx context.Context) error {
 	if all.sight.There {
 		f.say("the cluster is held by %s (%s; %s)", all.sight.Run, all.sight.Command, all.sight.Process)
 	}
-	for _, j := range all.journals {
-		for _, p := range j.Preview(ctx) {
-			f.say("run %s: %s", j.Header().Run, p)
-		}
+	for _, n := range all.notes {
+		f.say("run %s: %s", n.Run, n.Preview())
 	}
 	for _, name := range all.expired {
 		f.say("would remove namespace %s, whose time has passed", name)
@@ -161,10 +129,10 @@ func (f Foreign) DryRun(ctx context.Context) error {
 	if all.home {
 		f.say("would remove namespace %s", hold.Namespace)
 	}
-	return nil
+	return all.broken
 }
 
-// Heal undoes and removes, prints each action, and ends with what is not as it was. It refuses a cluster that a run uses. A second Heal finds nothing.
+// Heal undoes and removes, and prints each action. It refuses a cluster that a run uses. A second Heal finds nothing.
 func (f Foreign) Heal(ctx context.Context) error {
 	if err := f.connect(false); err != nil {
 		return err
@@ -187,8 +155,7 @@ func (f Foreign) Heal(ctx context.Context) error {
 	if err != nil {
 		return f.Access.Explain(err)
 	}
-	unexplained, err := f.undo(ctx)
-	if err != nil {
+	if err := errors.Join(all.broken, f.undo(ctx)); err != nil {
 		return errors.Join(err, held.Leave(ctx, "it could not be healed: "+err.Error()))
 	}
 	if err := f.tidy(ctx, all); err != nil {
@@ -208,35 +175,37 @@ func (f Foreign) Heal(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if unexplained > 0 {
-		return fmt.Errorf("heal %s: everything that was written down is undone, and yet %d fields are not as they were, and nothing says who has changed them: see above",
-			f.Access.Name(), unexplained)
-	}
 	f.say("healed")
 	return nil
 }
 
-// undo undoes the journals, and counts the differences that nothing explains.
-func (f *Foreign) undo(ctx context.Context) (unexplained int, err error) {
-	var healed []journal.Healed
-	if f.File == "" {
-		healed, err = journal.Heal(ctx, f.where(), "heal")
-	} else {
-		var all []*journal.Journal
-		if all, err = f.journals(ctx); err == nil {
-			healed, err = journal.HealThese(ctx, all, "heal")
+// undo undoes what is noted now that the cluster is held: since the first look, a healer may have undone it.
+func (f *Foreign) undo(ctx context.Context) error {
+	all, err := undo.Find(ctx, f.untyped, undo.Everywhere)
+	errs := []error{err}
+	for _, n := range all {
+		if n.Field == undo.Command {
+			if f.BringBack == "" {
+				errs = append(errs, fmt.Errorf("a command of run %s has taken node %s away, and no command is run that the cluster names: add --app FILE, whose disturb.nodeKill.undo "+
+					"brings nodes back, or bring it back yourself and remove its annotation %s", n.Run, n.Name, undo.Annotation))
+				continue
+			}
+			f.say("run %s: running disturb.nodeKill.undo for node %s", n.Run, n.Name)
+			if err := session.OnNode(ctx, n.Name, f.BringBack); err != nil {
+				errs = append(errs, err)
+				continue
+			}
 		}
-	}
-	for _, h := range healed {
-		for _, line := range h.Lines() {
-			f.say("run %s: %s", h.Run, line)
+		out, err := n.Undo(ctx, f.untyped)
+		if err == nil {
+			f.say("run %s: %s", n.Run, out)
 		}
-		unexplained += len(h.Unexplained())
+		errs = append(errs, err)
 	}
-	return unexplained, err
+	return errors.Join(errs...)
 }
 
-// tidy removes what is left of holdfast beside the journals: namespaces whose time has passed, load workers, and the healer.
+// tidy removes what is left of holdfast: namespaces whose time has passed, load workers, and the healer.
 func (f *Foreign) tidy(ctx context.Context, all found) error {
 	expired, err := hold.RemoveExpired(ctx, f.client, time.Now())
 	for _, name := range expired {

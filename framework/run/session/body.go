@@ -5,14 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"time"
 
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/holdfast-ha/holdfast/framework/fault/hold"
-	"github.com/holdfast-ha/holdfast/framework/fault/journal"
+	"github.com/holdfast-ha/holdfast/framework/fault/undo"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/run/recording"
 	"github.com/holdfast-ha/holdfast/framework/safety"
@@ -132,7 +131,7 @@ func (s *Session) trouble(ctx context.Context, load requests) error {
 	}
 }
 
-// injection prepares the clients and the journal of a step.
+// injection prepares the clients of a step.
 func (s *Session) injection(step disturb.Step) (*injection, error) {
 	config := s.config(&step)
 	client, err := kubernetes.NewForConfig(config)
@@ -144,12 +143,12 @@ func (s *Session) injection(step disturb.Step) (*injection, error) {
 		return nil, err
 	}
 	i := &injection{step: step, run: s.identity.ID, hook: s.options.Intent.Request.Hook, client: client, say: s.options.Say}
-	i.before = func(ctx context.Context) error { return cmp.Or(s.healing(ctx, client), i.calm(ctx)) }
-	i.journal = journal.New(journal.Options{
-		Run: s.identity.ID, Command: s.identity.Again, Client: client, Dynamic: untyped, Namespace: s.options.Intent.Request.Home,
-		File: filepath.Join(s.identity.Dir, "journal.jsonl"), Hold: s.held,
-		Duration: step.Box.Duration + hold.Silence, // this process ends it at the end of the box; the healer does if this process hangs
-	})
-	i.evictions, err = kubernetes.NewForConfig(i.journal.Evictions(config))
-	return i, err
+	i.before = func(ctx context.Context) error {
+		return cmp.Or(s.held.Confirm(ctx), s.healing(ctx, client), i.calm(ctx))
+	}
+	i.changes = &undo.Changes{
+		Run: s.identity.ID, Hold: s.held, Dynamic: untyped,
+		Lasts: step.Box.Duration + hold.Silence, // this process ends it at the end of the box; the healer does if this process hangs
+	}
+	return i, nil
 }

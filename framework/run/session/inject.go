@@ -16,7 +16,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/holdfast-ha/holdfast/framework/base/poll"
-	"github.com/holdfast-ha/holdfast/framework/fault/journal"
+	"github.com/holdfast-ha/holdfast/framework/fault/undo"
 	"github.com/holdfast-ha/holdfast/framework/safety"
 	"github.com/holdfast-ha/holdfast/framework/safety/catalogue"
 )
@@ -30,8 +30,9 @@ type injection struct {
 	run       string
 	hook      disturb.Hook
 	client    kubernetes.Interface
-	evictions kubernetes.Interface // can read and evict, and writes evictions down
-	journal   *journal.Journal
+	changes   *undo.Changes
+	evicted   bool // a pod
+	taken     bool // the node, by the user's command
 	say       func(format string, args ...any)
 	announced []disturb.Object
 	before    func(context.Context) error // says why the next write must not be made: an unsteadyError, or that it is not known
@@ -87,46 +88,44 @@ func (i *injection) calm(ctx context.Context) error {
 
 // touch makes one write: to the object, and the object alone, whose UID the plan has.
 func (i *injection) touch(ctx context.Context, t disturb.Touch) error {
-	o := t.Object
-	workload := journal.Workload(t.Resource, o.Namespace, o.Name)
-	switch {
-	case t.Subresource == "eviction":
-		return i.evict(ctx, o)
-	case t.Resource == "nodes" && t.Field == "spec.unschedulable":
-		return i.do(ctx, o, journal.Cordon(o.Name))
-	case t.Resource == "nodes":
-		return i.do(ctx, o, catalogue.Mark(o.Name, i.run))
-	case t.Subresource == "scale":
-		return i.scale(ctx, o, workload, t.Ours)
-	case t.Field == catalogue.Rollout.Edits:
-		if err := i.do(ctx, o, journal.Restart(workload, time.Now())); err != nil {
+	if t.Subresource == "eviction" {
+		return i.evict(ctx, t.Object)
+	}
+	o := undo.Object{Resource: t.Resource, Namespace: t.Object.Namespace, Name: t.Object.Name, UID: t.Object.UID}
+	switch field := undo.Field(t.Field); field {
+	case undo.Unschedulable:
+		return i.do(ctx, undo.Cordon(o))
+	case undo.Command:
+		return i.do(ctx, undo.Take(o))
+	case undo.Replicas:
+		return i.scale(ctx, o, t.Ours)
+	case undo.Restarted:
+		if err := i.do(ctx, undo.Restart(o, time.Now())); err != nil {
 			return err
 		}
 		return i.settled(ctx)
 	}
-	return fmt.Errorf("no way is known to %s %s/%s", t.Verb, t.Resource, t.Subresource)
+	return fmt.Errorf("no way is known to %s %s of %s", t.Verb, t.Field, t.Resource)
 }
 
-func (i *injection) do(ctx context.Context, o disturb.Object, c journal.Change) error {
+func (i *injection) do(ctx context.Context, c undo.Change) error {
 	if err := i.before(ctx); err != nil {
 		return err
 	}
-	c.UID = o.UID
-	_, err := i.journal.Do(ctx, c)
-	return err
+	return i.changes.Do(ctx, c)
 }
 
 // scale goes through the numbers of the plan: one more, back by an undo, and one less.
-func (i *injection) scale(ctx context.Context, o disturb.Object, workload journal.Object, through []string) error {
+func (i *injection) scale(ctx context.Context, workload undo.Object, through []string) error {
 	for k, number := range through {
 		n, err := strconv.Atoi(number)
 		if err != nil {
 			return err
 		}
 		if k%2 == 1 { // the former number
-			err = i.journal.Undo(ctx)
+			err = i.putBack(ctx)
 		} else {
-			err = i.do(ctx, o, journal.Scale(workload, n))
+			err = i.do(ctx, undo.Scale(workload, n))
 		}
 		if err := errors.Join(err, i.settled(ctx)); err != nil {
 			return err
@@ -156,46 +155,44 @@ func (i *injection) evict(ctx context.Context, o disturb.Object) error {
 		} else if err != nil {
 			return false, "", err
 		}
-		err = i.evictions.PolicyV1().Evictions(o.Namespace).Evict(ctx, &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Namespace: o.Namespace, Name: o.Name}})
+		err = i.client.PolicyV1().Evictions(o.Namespace).Evict(ctx, &policyv1.Eviction{
+			ObjectMeta:    metav1.ObjectMeta{Namespace: o.Namespace, Name: o.Name},
+			DeleteOptions: &metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &o.UID}},
+		})
 		if apierrors.IsTooManyRequests(err) {
 			return false, "its budget refuses", nil
 		}
+		i.evicted = true
 		return false, "evicted", err
 	})
 	return cmp.Or(unsteady, err)
 }
 
-// undo undoes the step, waits until the workload is whole again, and returns an error for a field that is not as it was and that nothing explains.
+// undo undoes the step, and waits until the workload is whole again.
 func (i *injection) undo(ctx context.Context) error {
-	if len(i.journal.Entries()) == 0 { // nothing was written down, and so nothing done
+	if !i.changes.Made() && !i.evicted && !i.taken { // nothing was done
 		return nil
 	}
 	i.say("  undoing it")
-	if err := i.journal.Undo(ctx); err != nil {
+	if err := errors.Join(i.bringBack(ctx), i.putBack(ctx)); err != nil {
 		return err
 	}
 	if err := errors.Join(i.nodeIsBack(ctx), i.settled(ctx)); err != nil {
 		i.say("  %v", err) // which the record shows, and is no change of ours
 	}
-	differences, err := i.journal.Differences(ctx)
-	for _, d := range differences {
-		i.say("  differs: %s", d)
-		if d.Why == "" {
-			err = errors.Join(err, errors.New(d.String()))
-		}
-	}
-	for _, unread := range i.journal.Unread() {
-		i.say("  not compared: %s", unread)
-	}
-	for _, e := range i.journal.Entries() {
-		if e.State == journal.Left {
-			i.say("  left as it is: %s: %s", e, e.Why)
-		}
-	}
-	if err = errors.Join(err, i.journal.Clear(ctx)); err != nil {
-		return err
-	}
 	i.announceUndone(ctx)
 	i.say("  undone")
 	return nil
+}
+
+// putBack undoes the changes of fields, and names those that another client has changed since.
+func (i *injection) putBack(ctx context.Context) error {
+	if i.taken { // the note stays until the node is back
+		return nil
+	}
+	left, err := i.changes.Undo(ctx)
+	for _, l := range left {
+		i.say("  %s", l)
+	}
+	return err
 }

@@ -101,7 +101,7 @@ func (s *Session) homeIsThere(ctx context.Context, client kubernetes.Interface) 
 	home := s.options.Intent.Request.Home
 	_, err := client.CoreV1().Namespaces().Get(ctx, home, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		return fmt.Errorf("namespace %s, in which holdfast keeps the journal and the healer, is not there: an administrator can apply what 'holdfast rbac' prints", home)
+		return fmt.Errorf("namespace %s, in which holdfast keeps its Lease and the healer, is not there: an administrator can apply what 'holdfast rbac' prints", home)
 	}
 	return s.options.Access.Explain(err)
 }

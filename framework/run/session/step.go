@@ -9,7 +9,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/clusters/existing"
 	"github.com/holdfast-ha/holdfast/framework/app/apptest"
-	"github.com/holdfast-ha/holdfast/framework/fault/journal/healer"
+	"github.com/holdfast-ha/holdfast/framework/fault/undo/healer"
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/judge/verdict"
 	"github.com/holdfast-ha/holdfast/framework/run/recording"

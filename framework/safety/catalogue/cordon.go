@@ -6,6 +6,6 @@ import "github.com/holdfast-ha/holdfast/framework/judge/analysis/disturbances"
 var Cordon = Fault{
 	Name:   "cordon",
 	Does:   "a node is cordoned, and its pods stay",
-	OnNode: true, changes: closing(),
+	OnNode: true, injects: notes, undoes: takesBack,
 	Seen: []disturbances.Kind{disturbances.Cordon, disturbances.Drain}, // a pod may end meanwhile
 }

@@ -9,5 +9,5 @@ var DeletePod = Fault{
 	EndsPods: true, Evicts: true,
 	// On a node that another client has cordoned it looks like a part of a drain.
 	Seen:    []disturbances.Kind{disturbances.Eviction, disturbances.Deletion, disturbances.Drain},
-	changes: evictions(App),
+	injects: evictions(App),
 }

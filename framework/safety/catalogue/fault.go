@@ -1,12 +1,10 @@
 package catalogue
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/holdfast-ha/holdfast/framework/fault/journal"
 	"github.com/holdfast-ha/holdfast/framework/judge/analysis/disturbances"
 )
 
@@ -29,8 +27,8 @@ type Fault struct {
 	// ByHook: a command of the user's own does it (rule 22).
 	ByHook bool
 
-	// changes are the changes that the journal makes for it, of objects that stand for those of a cluster.
-	changes []journal.Change
+	// injects and undoes are the rights of its own writes and of their undo, with the reads that those need.
+	injects, undoes []Right
 }
 
 // The API groups of workloads and of budgets.
@@ -69,44 +67,24 @@ func Named(names []string) (all []Fault, err error) {
 }
 
 // Inject are the rights that are needed to do it, and Undo those to undo it. They are asked for before anything is done (rule 5).
-func (f Fault) Inject() (all []Right) {
-	for _, c := range f.changes {
-		do, _ := c.Needs()
-		all = append(all, fromJournal(do)...)
-	}
-	return Distinct(all)
-}
+func (f Fault) Inject() []Right { return f.injects }
 
-// Undo are the rights that are needed to undo it.
-func (f Fault) Undo() (all []Right) {
-	for _, c := range f.changes {
-		_, undo := c.Needs()
-		all = append(all, fromJournal(undo)...)
-	}
-	return Distinct(all)
-}
+// Undo are the rights that are needed to undo it: who undoes finds the notes by listing.
+func (f Fault) Undo() []Right { return f.undoes }
 
-// fromJournal are permissions about the objects of changes as rights about every object of their kinds.
-func fromJournal(permissions []journal.Permission) (all []Right) {
-	for _, p := range permissions {
-		where := cmp.Or(Where(p.Object.Namespace), Everywhere)
-		all = append(all, Right{Where: where, Verb: p.Verb, Group: p.Object.Group, Resource: p.Object.Resource, Subresource: p.Object.Subresource})
-	}
-	return all
-}
+// edits are the rights to change a field of the application's workloads, and to put it back.
+var (
+	edits     = rights(App, Apps, "deployments statefulsets", "get patch")
+	putsBack  = rights(App, Apps, "deployments statefulsets", "get list patch")
+	notes     = rights(Everywhere, "", "nodes", "get patch")
+	takesBack = rights(Everywhere, "", "nodes", "get list patch")
+)
 
-// some is the name of an object that stands for those of a cluster.
-const some = "some"
-
-// workloads are what stands for a Deployment and for a StatefulSet of the application.
-func workloads() []journal.Object {
-	return []journal.Object{journal.Workload("deployments", string(App), some), journal.Workload("statefulsets", string(App), some)}
-}
-
-// evictions are what stands for the eviction of a pod in some places.
-func evictions(places ...Where) (all []journal.Change) {
+// evictions are the rights to evict pods in some places. Nothing has to be undone: their controllers make others.
+func evictions(places ...Where) (all []Right) {
 	for _, where := range places {
-		all = append(all, journal.EvictPod(string(where), some, some))
+		all = append(all, rights(where, "", "pods", "get")...)
+		all = append(all, rights(where, "", "pods/eviction", "create")...)
 	}
 	return all
 }

@@ -1,16 +1,11 @@
 package catalogue
 
-import (
-	"slices"
+import "slices"
 
-	"github.com/holdfast-ha/holdfast/framework/fault/journal"
-)
-
-// Owning are the rights in holdfast's own namespace: the Lease by which one run at a time uses the cluster, the journal, the load
-// workers, and the healer.
+// Owning are the rights in holdfast's own namespace: the Lease by which one run at a time uses the cluster, the load workers, and the
+// healer.
 func Owning() (all []Right) {
 	all = append(all, rights(Home, "coordination.k8s.io", "leases", "get list create update delete")...)
-	all = append(all, slices.DeleteFunc(fromJournal(journal.OwnNeeds(string(Home))), func(r Right) bool { return r.Where != Home })...)
 	all = append(all, rights(Home, "batch", "jobs", "get list watch create delete")...)
 	all = append(all, rights(Home, Apps, "deployments", "get list watch create delete")...)
 	all = append(all, rights(Home, Policy, "poddisruptionbudgets", "get create delete")...)
@@ -20,12 +15,10 @@ func Owning() (all []Right) {
 	return all
 }
 
-// Healing are the rights of the healer: to undo what these faults do, and to read and write the journal. It can disturb nothing: it has no
+// Healing are the rights of the healer: to undo what these faults do, and to take the Lease. It can disturb nothing: it has no
 // right to evict, and none to create a pod.
 func Healing(faults []Fault) (all []Right) {
-	all = append(all, Right{Where: Everywhere, Verb: "get", Resource: "namespaces", Name: "kube-system", Why: "its UID says which cluster this is"})
 	all = append(all, rights(Home, "coordination.k8s.io", "leases", "get create update delete")...)
-	all = append(all, rights(Home, "", "configmaps", "get list patch")...)
 	for _, f := range faults {
 		all = append(all, f.Undo()...)
 	}

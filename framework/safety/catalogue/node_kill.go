@@ -1,9 +1,6 @@
 package catalogue
 
-import (
-	"github.com/holdfast-ha/holdfast/framework/fault/journal"
-	"github.com/holdfast-ha/holdfast/framework/judge/analysis/disturbances"
-)
+import "github.com/holdfast-ha/holdfast/framework/judge/analysis/disturbances"
 
 // NodeKill has a command of the user's own take a node away, and another bring it back. Kubernetes has no API for that, and holdfast has
 // no credentials of clouds.
@@ -15,5 +12,5 @@ var NodeKill = Fault{
 	Seen: []disturbances.Kind{
 		disturbances.NodeLost, disturbances.NodeUnready, disturbances.NodeRemoved, disturbances.TaintEviction, disturbances.Failure, disturbances.Restart,
 	},
-	changes: []journal.Change{Mark(some, some), journal.RunCommand([]string{some}, []string{some})},
+	injects: notes, undoes: takesBack,
 }

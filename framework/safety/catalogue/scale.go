@@ -1,7 +1,7 @@
 package catalogue
 
 import (
-	"github.com/holdfast-ha/holdfast/framework/fault/journal"
+	"github.com/holdfast-ha/holdfast/framework/fault/undo"
 	"github.com/holdfast-ha/holdfast/framework/judge/analysis/disturbances"
 )
 
@@ -10,14 +10,7 @@ var Scale = Fault{
 	Name:     "scale",
 	Does:     "one replica more, then one less than before",
 	EndsPods: true,
-	Edits:    "spec.replicas",
+	Edits:    string(undo.Replicas),
 	Seen:     []disturbances.Kind{disturbances.Scale},
-	changes:  scales(),
-}
-
-func scales() (all []journal.Change) {
-	for _, w := range workloads() {
-		all = append(all, journal.Scale(w, 1))
-	}
-	return all
+	injects:  edits, undoes: putsBack,
 }

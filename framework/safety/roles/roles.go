@@ -73,7 +73,7 @@ func (r Request) Objects() ([]Object, error) {
 	}
 	healer := account(r.Home, Healer)
 	all := []Object{{Object: r.home(), Notes: []string{
-		"holdfast's own namespace: the Lease, the journal, the load workers and the healer. Its pods run under the Pod Security Standard restricted.",
+		"holdfast's own namespace: the Lease, the load workers and the healer. Its pods run under the Pod Security Standard restricted.",
 	}}}
 	if len(r.APIServers) > 0 {
 		all = append(all, Object{Object: r.policy(), Notes: []string{

@@ -107,21 +107,6 @@ func TestARightToInstallSomethingIsSeen(t *testing.T) {
 	}
 }
 
-// Rule 15: what the fingerprint reads may be read with the Roles that are printed: also the claims of a StatefulSet that is changed, all of them.
-func TestClaimsMayBeCompared(t *testing.T) {
-	for _, fault := range []string{catalogue.Scale.Name, catalogue.Rollout.Name} {
-		all := grants(t, request(t, fault))
-		for _, resource := range []string{"persistentvolumeclaims", "nodes"} {
-			if !has(all, roles.Injector, "shop", "list", "", resource) {
-				t.Errorf("%s: %s may not be listed", fault, resource)
-			}
-		}
-		if !has(all, roles.Injector, "shop", "list", "policy", "poddisruptionbudgets") {
-			t.Errorf("%s: budgets may not be listed", fault)
-		}
-	}
-}
-
 // Rule 5: the user has each right to inject and to undo, and the healer has those to undo and none to disturb.
 func TestEachRightIsGranted(t *testing.T) {
 	for _, fault := range catalogue.Faults {

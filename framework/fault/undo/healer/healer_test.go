@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"path"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -19,8 +18,9 @@ import (
 
 	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/clusters/clustertest"
+	"github.com/holdfast-ha/holdfast/clusters/existing"
 	"github.com/holdfast-ha/holdfast/framework/fault/hold"
-	"github.com/holdfast-ha/holdfast/framework/fault/journal"
+	"github.com/holdfast-ha/holdfast/framework/fault/undo"
 )
 
 // network is the way of one process to the API server. It can be cut and mended.
@@ -72,24 +72,22 @@ func (p *place) clients(through http.RoundTripper) (kubernetes.Interface, dynami
 }
 
 // run is a run of another machine that holds the cluster and has cordoned wa1.
-func (p *place) run(through http.RoundTripper, lasts time.Duration) (*hold.Hold, *journal.Journal) {
+func (p *place) run(through http.RoundTripper, lasts time.Duration) (*hold.Hold, *undo.Changes) {
 	p.t.Helper()
 	client, untyped := p.clients(through)
 	held, err := hold.Take(p.t.Context(), client, "run-1", "holdfast test", hold.Options{Cluster: "demo", Foreign: true})
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	j, err := journal.Open(p.t.Context(), journal.Options{
-		Run: "run-1", Client: client, Dynamic: untyped, Hold: held, File: filepath.Join(p.t.TempDir(), "journal"), Duration: lasts,
-	})
-	if err == nil {
-		_, err = j.Do(p.t.Context(), journal.Cordon("wa1"))
-	}
-	if err != nil {
+	changes := &undo.Changes{Run: "run-1", Dynamic: untyped, Hold: held, Lasts: lasts}
+	if err := changes.Do(p.t.Context(), undo.Cordon(undo.Node("wa1"))); err != nil {
 		p.t.Fatal(err)
 	}
-	return held, j
+	return held, changes
 }
+
+// nodes are the permissions of a healer of nodes.
+var nodes = []existing.Permission{{Verb: "get", Resource: "nodes"}, {Verb: "list", Resource: "nodes"}, {Verb: "patch", Resource: "nodes"}}
 
 // healer starts a replica, and returns what ends it.
 func (p *place) healer(name string, through http.RoundTripper) (stop func()) {
@@ -98,7 +96,7 @@ func (p *place) healer(name string, through http.RoundTripper) (stop func()) {
 	over := make(chan struct{})
 	go func() {
 		defer close(over)
-		if err := Run(ctx, Options{Name: name, Client: client, Dynamic: untyped, Namespace: hold.Namespace}); err != nil {
+		if err := Run(ctx, Options{Name: name, Client: client, Dynamic: untyped, May: nodes}); err != nil {
 			p.t.Error(err)
 		}
 	}()
@@ -129,7 +127,7 @@ func (p *place) between(what string, took, least, most time.Duration) {
 	}
 }
 
-// TestARunThatIsGoneIsUndone: after 30 s of silence, and not while the run lives. The journal says what was undone.
+// TestARunThatIsGoneIsUndone: after 30 s of silence, and not while the run lives.
 func TestARunThatIsGoneIsUndone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlace(t)
@@ -148,10 +146,8 @@ func TestARunThatIsGoneIsUndone(t *testing.T) {
 		if err := held.Err(); err == nil || !strings.Contains(err.Error(), "healer a") {
 			t.Errorf("the run is told %v", err)
 		}
-		client, untyped := p.clients(nil)
-		all, err := journal.Find(t.Context(), journal.Where{Client: client, Dynamic: untyped})
-		if err != nil || len(all) != 1 || len(all[0].Unfinished()) != 0 || all[0].Entries()[0].State != journal.SeenUndone {
-			t.Errorf("%v: %+v", err, all)
+		if n := p.Get("/api/v1/nodes/wa1"); n.GetAnnotations()[undo.Annotation] != "" {
+			t.Error("the note is left")
 		}
 		held.Drop()
 	})
@@ -161,13 +157,13 @@ func TestARunThatIsGoneIsUndone(t *testing.T) {
 func TestTheDeadlineIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlace(t)
-		held, j := p.run(nil, 2*time.Minute)
+		held, changes := p.run(nil, 2*time.Minute)
 		stop := p.healer("a", nil)
 		defer stop()
 		p.between("at the deadline", p.opens(5*time.Minute), 2*time.Minute-Every, 2*time.Minute+2*Every)
 		<-held.Lost()
-		_, err := j.Do(t.Context(), journal.Cordon("wb1"))
-		if err == nil || !strings.Contains(err.Error(), "taken over by healer a") || p.Get("/api/v1/nodes/wb1").(*corev1.Node).Spec.Unschedulable {
+		err := changes.Do(t.Context(), undo.Cordon(undo.Node("wb1")))
+		if err == nil || !strings.Contains(err.Error(), "healer a") || p.Get("/api/v1/nodes/wb1").(*corev1.Node).Spec.Unschedulable {
 			t.Errorf("the run may go on: %v", err)
 		}
 		held.Drop()
@@ -181,9 +177,9 @@ func TestWhoAsksIsObeyed(t *testing.T) {
 		held, _ := p.run(nil, 0)
 		stop := p.healer("a", nil)
 		defer stop()
-		client, untyped := p.clients(nil)
+		client, _ := p.clients(nil)
 		time.Sleep(time.Minute)
-		if err := Stop(t.Context(), Options{Client: client, Dynamic: untyped, Namespace: hold.Namespace}, "customers complain"); err != nil {
+		if err := hold.AskToStop(t.Context(), client, "customers complain"); err != nil {
 			t.Fatal(err)
 		}
 		p.between("when asked", p.opens(time.Minute), 0, 2*Every)
@@ -250,7 +246,7 @@ func TestAnAPIServerThatWasAwayIsNoSilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPlace(t)
 		server := &network{next: p.Config().Transport}
-		held, j := p.run(server, 0)
+		held, changes := p.run(server, 0)
 		stop := p.healer("a", server)
 		defer stop()
 		for range 5 {
@@ -263,7 +259,8 @@ func TestAnAPIServerThatWasAwayIsNoSilence(t *testing.T) {
 		if !p.cordoned() || held.Err() != nil {
 			t.Errorf("healed although the run lives: %v", held.Err())
 		}
-		if err := errors.Join(j.Undo(t.Context()), j.Clear(t.Context()), held.Release(t.Context())); err != nil || p.cordoned() {
+		_, err := changes.Undo(t.Context())
+		if err := errors.Join(err, held.Release(t.Context())); err != nil || p.cordoned() {
 			t.Errorf("the run's own undo: %v", err)
 		}
 	})
@@ -339,20 +336,5 @@ func TestABrokenLeaseIsASilentOne(t *testing.T) {
 		p.Put(path.Dir(at), lease)
 		defer p.healer("a", nil)()
 		p.between("with a broken Lease", p.opens(5*time.Minute), hold.Silence, hold.Silence+10*time.Second)
-	})
-}
-
-// A fingerprint that unpacks to more memory than a healer has costs it nothing: it does not compare.
-func TestAHealerUnpacksNoFingerprint(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p := newPlace(t)
-		held, _ := p.run(nil, 0)
-		held.Drop()
-		const maps = "/api/v1/namespaces/holdfast/configmaps"
-		c := p.Get(maps + "/holdfast-run-1").(*corev1.ConfigMap).DeepCopy()
-		c.BinaryData["before-000001"] = []byte("no fingerprint") // it would be an error
-		p.Put(maps, c)
-		defer p.healer("a", nil)()
-		p.between("with what cannot be unpacked", p.opens(5*time.Minute), hold.Silence, hold.Silence+10*time.Second)
 	})
 }

@@ -19,6 +19,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/clusters/existing"
 	"github.com/holdfast-ha/holdfast/framework/fault/hold"
+	"github.com/holdfast-ha/holdfast/framework/fault/undo"
 )
 
 // Command is the workload's name: `holdfast workload healer`.
@@ -26,7 +27,7 @@ const Command = "healer"
 
 // The paths that a healer serves.
 const (
-	// HealthPath answers 200 if the healer has looked at the journals within the last StaleAfter, and may undo what they say.
+	// HealthPath answers 200 if the healer has looked for notes within the last StaleAfter, and may undo them.
 	HealthPath = "/healthz"
 	// StopPath, asked with POST, undoes everything at once. The body is the reason. Whoever can reach the pod may ask: all that comes of it is that
 	// the cluster is as it was.
@@ -52,7 +53,6 @@ func Needing(permissions []existing.Permission) (args []string, err error) {
 func Serve(ctx context.Context, args []string) error {
 	flags := pflag.NewFlagSet(Command, pflag.ContinueOnError)
 	listen := flags.String("listen", ":8080", "address of the health check, and of requests to stop")
-	namespace := flags.String("namespace", hold.Namespace, "namespace of the journals")
 	may := flags.String(mayFlag, "[]", "the permissions that the healer needs, as a list in JSON")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -66,6 +66,9 @@ func Serve(ctx context.Context, args []string) error {
 		return fmt.Errorf("find the API server from inside of a pod: %w", err)
 	}
 	config.UserAgent = "holdfast-healer"
+	config = undo.Limited(config, func(p existing.Permission) bool {
+		return p.Group == "coordination.k8s.io" && p.Resource == "leases" && p.Namespace == hold.Namespace || p.Group == "authorization.k8s.io"
+	})
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return err
@@ -78,7 +81,7 @@ func Serve(ctx context.Context, args []string) error {
 	if err != nil {
 		return fmt.Errorf("read the pod's name: %w", err)
 	}
-	o := Options{Name: name, Client: client, Dynamic: untyped, Namespace: *namespace, May: needs}
+	o := Options{Name: name, Client: client, Dynamic: untyped, May: needs}
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", *listen)
 	if err != nil {
 		return err
@@ -128,7 +131,7 @@ func (f *front) handler() http.Handler {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		if since := time.Since(f.last); f.last.IsZero() || since > StaleAfter {
-			http.Error(w, fmt.Sprintf("no look at the journals has succeeded lately: %v", f.err), http.StatusServiceUnavailable)
+			http.Error(w, fmt.Sprintf("no look for notes has succeeded lately: %v", f.err), http.StatusServiceUnavailable)
 			return
 		}
 		_, _ = fmt.Fprintln(w, "ready")
@@ -136,7 +139,7 @@ func (f *front) handler() http.Handler {
 	mux.HandleFunc("POST "+StopPath, func(w http.ResponseWriter, r *http.Request) {
 		reason, err := io.ReadAll(io.LimitReader(r.Body, mostReason))
 		if err == nil {
-			err = Stop(r.Context(), f.options, string(reason))
+			err = hold.AskToStop(r.Context(), f.options.Client, string(reason))
 		}
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusServiceUnavailable)
