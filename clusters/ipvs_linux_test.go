@@ -12,18 +12,7 @@ func TestKernelHas(t *testing.T) {
 	if err := kernelHas("nlctrl"); err != nil {
 		t.Errorf("family nlctrl: %v", err)
 	}
-	err := kernelHas("HOLDFAST")
-	if !errors.Is(err, unix.ENOENT) || err.Error() != "ask the kernel for HOLDFAST: no such file or directory" {
+	if err := kernelHas("HOLDFAST"); !errors.Is(err, unix.ENOENT) {
 		t.Errorf("got %v", err)
-	}
-}
-
-// TestFamilyAnswer covers answers that are too short to be netlink messages.
-func TestFamilyAnswer(t *testing.T) {
-	if err := familyAnswer("IPVS", make([]byte, 10)); err == nil {
-		t.Error("ten bytes were taken for an answer")
-	}
-	if err := familyAnswer("IPVS", nil); err == nil {
-		t.Error("nothing was taken for an answer")
 	}
 }

@@ -9,20 +9,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestWithDefaults(t *testing.T) {
-	want := Spec{Zones: []string{"a"}, ControlPlanes: 1, WorkersPerZone: 1, Profile: Lab, ProxyMode: NFTables}
-	if diff := cmp.Diff(want, Spec{Zones: []string{"a"}}.WithDefaults()); diff != "" {
-		t.Errorf("defaults (-want +got):\n%s", diff)
-	}
-	full := Spec{
-		Kubernetes: "v1.36.3", Zones: []string{"a", "b"}, ControlPlanes: 3, WorkersPerZone: 2,
-		Profile: Stock, ProxyMode: IPTables, Egress: true, PerWorker: map[string][]string{"a": {"b"}},
-	}
-	if diff := cmp.Diff(full, full.WithDefaults()); diff != "" {
-		t.Errorf("WithDefaults changed explicit values (-want +got):\n%s", diff)
-	}
-}
-
 func TestValidate(t *testing.T) {
 	good := Spec{Zones: []string{"a", "b", "c"}}
 	with := func(change func(*Spec)) Spec {
@@ -116,21 +102,5 @@ func TestSpecAsJSON(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
-	}
-}
-
-// The values of each label are assigned in turn, independently of other labels.
-func TestDealt(t *testing.T) {
-	s := Spec{PerWorker: map[string][]string{"rack": {"r1", "r2", "r3"}, "power": {"p1", "p2"}}}
-	var got []string
-	for n := range 7 {
-		labels := s.Dealt(n)
-		got = append(got, labels["rack"]+labels["power"])
-	}
-	if diff := cmp.Diff([]string{"r1p1", "r2p2", "r3p1", "r1p2", "r2p1", "r3p2", "r1p1"}, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-	if labels := (Spec{}).Dealt(3); len(labels) != 0 {
-		t.Errorf("got %v from a spec without PerWorker", labels)
 	}
 }

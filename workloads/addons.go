@@ -62,8 +62,6 @@ type LocalPath struct {
 }
 
 const (
-	// VerticalGroup is the API group of VerticalPodAutoscalers.
-	VerticalGroup = "autoscaling.k8s.io"
 	// LocalPathProvisioner is the provisioner of StorageClasses whose volumes LocalPath makes.
 	LocalPathProvisioner = "rancher.io/local-path"
 	// LocalPathFolder is the folder of a node in which the volumes are. In a node that is a container, /var is on the disk of the machine.

@@ -124,21 +124,6 @@ func golden(t *testing.T, name string, objects []Object) {
 	}
 }
 
-func TestNoGoldenFileIsLeftOver(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range files {
-		name := strings.TrimSuffix(filepath.Base(f), ".yaml")
-		_, known := goldens[name]
-		_, addon := addonGoldens[name]
-		if !known && !addon && name != "namespace" {
-			t.Errorf("%s belongs to no test", f)
-		}
-	}
-}
-
 // podOf is the pod that an object creates; nil if it creates none.
 func podOf(o Object) *corev1.PodSpec {
 	switch o := o.(type) {

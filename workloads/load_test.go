@@ -25,25 +25,6 @@ func jobOf(t *testing.T, l Load) *batchv1.Job {
 	return objects[0].(*batchv1.Job)
 }
 
-// A worker that fails is not started again, and ends no other.
-func TestAWorkerIsNeverReplaced(t *testing.T) {
-	for name, l := range map[string]Load{"one": {}, "many": {Workers: 4}, "anywhere": {Workers: 200, Anywhere: true}} {
-		spec := jobOf(t, l).Spec
-		if spec.BackoffLimit != nil || spec.BackoffLimitPerIndex == nil || *spec.BackoffLimitPerIndex != 0 || spec.MaxFailedIndexes != nil {
-			t.Errorf("%s: back-off limits %v, %v per index, %v indexes", name, spec.BackoffLimit, spec.BackoffLimitPerIndex, spec.MaxFailedIndexes)
-		}
-		if spec.Template.Spec.RestartPolicy != corev1.RestartPolicyNever || *spec.CompletionMode != batchv1.IndexedCompletion {
-			t.Errorf("%s: %s, %s", name, spec.Template.Spec.RestartPolicy, *spec.CompletionMode)
-		}
-		if want := int32(max(1, l.Workers)); *spec.Completions != want || *spec.Parallelism != want {
-			t.Errorf("%s: %d at a time of %d, want %d", name, *spec.Parallelism, *spec.Completions, want)
-		}
-		if *spec.ActiveDeadlineSeconds != 7200 || *spec.TTLSecondsAfterFinished <= 0 {
-			t.Errorf("%s: the cluster ends it after %d s, and removes it %d s later", name, *spec.ActiveDeadlineSeconds, *spec.TTLSecondsAfterFinished)
-		}
-	}
-}
-
 // Workers are on the load node and on the named nodes in equal numbers, or on any node that is no victim.
 func TestWhereWorkersAre(t *testing.T) {
 	nodes := map[string]map[string]string{
@@ -80,22 +61,6 @@ func TestWhereWorkersAre(t *testing.T) {
 	}
 	if n := (Load{AlsoOn: []string{"w1", "w2"}}).WithDefaults().Workers; n != 3 {
 		t.Errorf("%d workers on the load node and two others", n)
-	}
-}
-
-// Rule 21: no autoscaler moves a worker, and no mesh puts a proxy before it.
-func TestWorkersAreLeftAlone(t *testing.T) {
-	meta := jobOf(t, Load{}).Spec.Template.ObjectMeta
-	for key, want := range map[string]string{
-		"karpenter.sh/do-not-disrupt": "true", "cluster-autoscaler.kubernetes.io/safe-to-evict": "false", "sidecar.istio.io/inject": "false",
-		"linkerd.io/inject": "disabled",
-	} {
-		if got := meta.Annotations[key]; got != want {
-			t.Errorf("annotation %s: %q, want %q", key, got, want)
-		}
-	}
-	if got := meta.Labels["sidecar.istio.io/inject"]; got != "false" {
-		t.Errorf("label for Istio: %q", got)
 	}
 }
 

@@ -1,54 +1,14 @@
 package workloads
 
 import (
-	"encoding/json"
 	"reflect"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 )
-
-// TestOptionsAreData: the options can be stored as JSON and read back without loss.
-func TestOptionsAreData(t *testing.T) {
-	v := reflect.ValueOf(everything)
-	for i := range v.NumField() {
-		if v.Field(i).IsZero() && v.Type().Field(i).Name != "StatefulSet" { // a StatefulSet has no Strategy; backend-stateful covers it
-			t.Errorf("everything leaves %s zero: the golden file then does not show it", v.Type().Field(i).Name)
-		}
-	}
-	for _, want := range []Backend{{}, bare, everything, {StatefulSet: true}} {
-		text, err := json.Marshal(want)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var got Backend
-		if err := json.Unmarshal(text, &got); err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(want, got); diff != "" { // nil and empty must stay different
-			t.Errorf("(-want +got):\n%s\n%s", diff, text)
-		}
-	}
-}
-
-// TestDefaultsAreFixed: applying the defaults twice changes nothing.
-func TestDefaultsAreFixed(t *testing.T) {
-	for _, b := range []Backend{{}, bare, everything} {
-		once := b.WithDefaults()
-		if diff := cmp.Diff(once, once.WithDefaults()); diff != "" {
-			t.Errorf("(-once +twice):\n%s", diff)
-		}
-	}
-	changed := Backend{}.WithDefaults()
-	changed.Spread[0].MaxSkew = 9
-	if got := (Backend{}).WithDefaults().Spread[0].MaxSkew; got == 9 {
-		t.Error("changing one backend changes the defaults of all")
-	}
-}
 
 func TestRefusedOptions(t *testing.T) {
 	tests := map[string]struct {
@@ -87,37 +47,6 @@ func TestRefusedOptions(t *testing.T) {
 				t.Errorf("error %v, %d objects; want no object, and %q in the error", err, len(objects), test.want)
 			}
 		})
-	}
-}
-
-// TestSelectorFindsPods: the Deployment, its Service and its constraints select the pods that the Deployment creates.
-func TestSelectorFindsPods(t *testing.T) {
-	for _, name := range []string{"backend-default", "gateway-default", "gateway-everything"} {
-		var d *appsv1.Deployment
-		var s *corev1.Service
-		for _, o := range objectsOf(t, name) {
-			switch o := o.(type) {
-			case *appsv1.Deployment:
-				d = o
-			case *corev1.Service:
-				s = o
-			}
-		}
-		pods := d.Spec.Template.Labels
-		selectors := []map[string]string{d.Spec.Selector.MatchLabels, s.Spec.Selector}
-		for _, c := range d.Spec.Template.Spec.TopologySpreadConstraints {
-			selectors = append(selectors, c.LabelSelector.MatchLabels)
-		}
-		for _, sel := range selectors {
-			for key, value := range sel {
-				if pods[key] != value || len(sel) == 0 {
-					t.Errorf("%s: %v does not select pods labelled %v", name, sel, pods)
-				}
-			}
-		}
-		if s.Name != d.Name {
-			t.Errorf("%s: Service %s, Deployment %s: faults find one by the other's name", name, s.Name, d.Name)
-		}
 	}
 }
 

@@ -2,7 +2,6 @@ package doctor
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"flag"
 	"os"
@@ -64,33 +63,5 @@ func TestExamine(t *testing.T) {
 			golden(t, name+".txt", text.Bytes())
 			golden(t, name+".json", object.Bytes())
 		})
-	}
-}
-
-func TestExamineInstallsOnlyWhenAsked(t *testing.T) {
-	for _, install := range []bool{false, true} {
-		m, e := laptop(t)
-		var asked engine.Options
-		m.find = func(_ context.Context, o engine.Options) (containerEngine, error) { asked = o; return e, nil }
-		m.examine(t.Context(), Options{Install: install, CacheDir: "/cache"})
-		if asked.NoInstall == install || asked.CacheDir != "/cache" {
-			t.Errorf("install %t: engine.Find was given %+v", install, asked)
-		}
-	}
-}
-
-func TestWriteTextError(t *testing.T) {
-	closed, err := os.Create(filepath.Join(t.TempDir(), "closed"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := closed.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := (Report{}).WriteText(closed); !errors.Is(err, os.ErrClosed) {
-		t.Errorf("text: %v, want os.ErrClosed", err)
-	}
-	if err := (Report{}).WriteJSON(closed); !errors.Is(err, os.ErrClosed) {
-		t.Errorf("JSON: %v, want os.ErrClosed", err)
 	}
 }

@@ -1,10 +1,8 @@
 package doctor
 
 import (
-	"context"
 	"errors"
 	"os"
-	"path/filepath"
 	"testing"
 )
 
@@ -25,34 +23,5 @@ func TestIsolated(t *testing.T) {
 	err = isolated(t.Context(), "", "sh", "-c", "echo 'Error: no such thing'; echo more; exit 2")
 	if err == nil || err.Error() != "sh: no such thing" || errors.Is(err, errNotTried) {
 		t.Errorf("%v, want the first line it wrote", err)
-	}
-}
-
-func TestIsolatedNotTried(t *testing.T) {
-	if err := isolated(t.Context(), "", "no-such-program"); !errors.Is(err, errNotTried) {
-		t.Errorf("%v, want errNotTried", err)
-	}
-	ended, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := isolated(ended, "", "true"); !errors.Is(err, errNotTried) || !errors.Is(err, context.Canceled) {
-		t.Errorf("%v, want errNotTried and the cause", err)
-	}
-}
-
-func TestFreeBytes(t *testing.T) {
-	dir := t.TempDir()
-	there, err := freeBytes(dir)
-	if err != nil || there == 0 {
-		t.Errorf("%d, %v; want some", there, err)
-	}
-	if _, err := freeBytes(filepath.Join(dir, "not", "yet")); err != nil {
-		t.Errorf("%v, want the space of the folder above", err)
-	}
-	file := filepath.Join(dir, "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := freeBytes(filepath.Join(file, "below")); err == nil {
-		t.Error("no error, want one: nothing can be below a file")
 	}
 }

@@ -1,7 +1,6 @@
 package doctor
 
 import (
-	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -33,17 +32,6 @@ func TestPrepareAsRoot(t *testing.T) {
 	}
 }
 
-func TestPrepareWithoutRoot(t *testing.T) {
-	m, _ := hybrid(t)
-	m.uid = 1000
-	if err := m.prepare(); err != nil {
-		t.Fatal(err)
-	}
-	if got := m.text(instancesPath); got != "128" || m.exists(modulesPath) {
-		t.Errorf("changed the machine: %s instances, %s there: %t", got, modulesPath, m.exists(modulesPath))
-	}
-}
-
 func TestPrepareWhereSettingsAreReadOnly(t *testing.T) {
 	m, _ := hybrid(t)
 	m.write = func(string, []byte) error { return errors.New("read-only file system") }
@@ -59,19 +47,5 @@ func TestPrepareWhereSettingsAreReadOnly(t *testing.T) {
 	}
 	if got := m.inotify(9); got.Status != Fail || got.Remedy != inotifyRemedy {
 		t.Errorf("for nine nodes %+v, want a failure and its remedy", got)
-	}
-}
-
-func TestPrepareError(t *testing.T) {
-	m, _ := hybrid(t)
-	m.put(t, "/lib", "a file")
-	const want = "create /lib/modules for kind to mount: "
-	if err := m.prepare(); err == nil || !strings.HasPrefix(err.Error(), want) {
-		t.Errorf("%v, want %q", err, want)
-	}
-	ended, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := Prepare(ended, &fakeEngine{}); !errors.Is(err, context.Canceled) {
-		t.Errorf("%v, want context.Canceled, and nothing done", err)
 	}
 }

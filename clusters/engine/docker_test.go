@@ -56,15 +56,3 @@ func TestDockerAsk(t *testing.T) {
 		})
 	}
 }
-
-func TestDockerRemedy(t *testing.T) {
-	for reason, want := range map[string]string{
-		"its daemon does not answer: permission denied": `sudo usermod -aG docker "$USER"   # then log in again`,
-		"its daemon does not answer: no socket":         "sudo systemctl start docker",
-		"a privileged container does not run":           "",
-	} {
-		if got := (dockerEngine{}).remedy(host{system: "linux"}, reason); got != want {
-			t.Errorf("%s: %q, want %q", reason, got, want)
-		}
-	}
-}

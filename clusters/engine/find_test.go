@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -56,20 +54,6 @@ func TestFind(t *testing.T) {
 				Engine: "docker",
 				Reason: "a privileged container runs, but may not mount: operation not permitted",
 			}},
-		},
-		"a probe that crashes": {
-			fake: fake{programs: []string{"docker", "podman"}, answers: merge(works("docker", dockerUp),
-				works("podman", podmanUp), map[string]answer{"docker run": {err: exits(t, 2, "fatal error: newosproc")}})},
-			want: "podman 4.3.1",
-			refusals: []Refusal{{
-				Engine: "docker",
-				Reason: "a privileged container does not run: fatal error: newosproc",
-			}},
-		},
-		"no docker": {
-			fake:     fake{programs: []string{"podman"}, answers: works("podman", podmanUp)},
-			want:     "podman 4.3.1",
-			refusals: []Refusal{{Engine: "docker", Reason: "not installed"}},
 		},
 	}
 	for name, test := range tests {
@@ -183,31 +167,6 @@ func TestFindRemembers(t *testing.T) {
 	again("and once more", 4)
 }
 
-func TestFindNothing(t *testing.T) {
-	f := fake{programs: []string{"docker", "apt-get"}, uid: 1000, files: map[string]string{"/etc/os-release": bookworm},
-		answers: map[string]answer{
-			"docker info": {err: errors.New("permission denied while trying to connect")},
-			"dpkg-query":  {text: "iptables installed\npodman config-files\n", err: exits(t, 1, "")},
-		}}
-	_, err := find(t.Context(), f.host(), Options{CacheDir: t.TempDir()})
-	const want = `find a container engine: none runs a privileged container
-  docker: its daemon does not answer: permission denied while trying to connect
-  podman: not installed
-try one of these:
-  sudo usermod -aG docker "$USER"   # then log in again
-  sudo apt-get update && sudo apt-get install --yes --no-install-recommends podman runc netavark aardvark-dns uidmap nftables`
-	if err == nil {
-		t.Fatal("found an engine where there is none")
-	}
-	if diff := cmp.Diff(want, err.Error()); diff != "" {
-		t.Errorf("error (-want +got):\n%s", diff)
-	}
-	var none *NotFoundError
-	if !errors.As(err, &none) {
-		t.Errorf("%T, want a *NotFoundError", err)
-	}
-}
-
 // Without a holdfast executable that runs in a container nothing is installed: another engine would not help.
 func TestFindWithoutAProgram(t *testing.T) {
 	f := fake{programs: []string{"podman", "apt-get"}, answers: works("podman", podmanUp), files: map[string]string{"/etc/os-release": bookworm},
@@ -218,18 +177,6 @@ func TestFindWithoutAProgram(t *testing.T) {
 	}
 	if f.count("podman import") != 0 || f.count("apt-get") != 0 {
 		t.Errorf("asked %q", f.asked)
-	}
-}
-
-func TestFindWithoutACacheFolder(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	f := fake{programs: []string{"podman"}, answers: works("podman", podmanUp)}
-	_, err := find(t.Context(), f.host(), Options{CacheDir: filepath.Join(file, "cache")})
-	if err == nil || !strings.Contains(err.Error(), "set HOLDFAST_CACHE to a writable folder") {
-		t.Errorf("%v, want an error that says what to do", err)
 	}
 }
 

@@ -63,32 +63,6 @@ func TestInstall(t *testing.T) {
 	}
 }
 
-func TestInstallOnlyWhatIsMissing(t *testing.T) {
-	var f fake
-	bare(&f)
-	f.answers["dpkg-query"] = answer{text: "podman installed\nnetavark installed\naardvark-dns installed\nuidmap installed\n" +
-		"iptables installed\nnftables installed\nrunc not-installed\n"}
-	if _, err := find(t.Context(), f.host(), Options{CacheDir: t.TempDir()}); err != nil {
-		t.Fatal(err)
-	}
-	if got := f.lines()[2]; got != "install --yes --no-install-recommends runc" {
-		t.Errorf("apt-get %s, want runc alone", got)
-	}
-}
-
-func TestInstallUsesWhatTheDistributionOffers(t *testing.T) {
-	var f fake
-	bare(&f)
-	f.answers["apt-cache show"] = answer{text: "Package: podman\nPackage: runc\n"}
-	if _, err := find(t.Context(), f.host(), Options{CacheDir: t.TempDir()}); err != nil {
-		t.Fatal(err)
-	}
-	got := f.lines()[2]
-	if strings.Contains(got, "netavark") || !strings.Contains(got, "containernetworking-plugins") {
-		t.Errorf("apt-get %s, want the network plugins of older distributions", got)
-	}
-}
-
 func TestInstallRefused(t *testing.T) {
 	tests := map[string]struct {
 		change  func(*fake, *Options)
@@ -96,10 +70,6 @@ func TestInstallRefused(t *testing.T) {
 		want    string
 		wantNot string
 	}{
-		"by option": {
-			change: func(_ *fake, o *Options) { o.NoInstall = true },
-			want:   "apt-get update && apt-get install --yes --no-install-recommends podman runc",
-		},
 		"by the environment": {
 			change: func(*fake, *Options) {}, env: "1",
 			want: "apt-get update && apt-get install --yes --no-install-recommends podman runc",
@@ -143,37 +113,6 @@ func TestInstallRefused(t *testing.T) {
 				t.Errorf("ran apt-get: %q", f.lines())
 			}
 		})
-	}
-}
-
-func TestInstallFails(t *testing.T) {
-	var f fake
-	bare(&f)
-	f.answers["apt-get"] = answer{err: errors.New("E: Unable to locate package podman")}
-	_, err := find(t.Context(), f.host(), Options{CacheDir: t.TempDir()})
-	const want = "install podman: E: Unable to locate package podman (before that: E: Unable to locate package podman)\n" +
-		"to do it by hand: apt-get update && apt-get install --yes --no-install-recommends " +
-		"podman runc netavark aardvark-dns uidmap iptables nftables"
-	if err == nil || err.Error() != want {
-		t.Errorf("error:\n%v\nwant:\n%s", err, want)
-	}
-}
-
-func TestInstallBringsNoCure(t *testing.T) {
-	var f fake
-	bare(&f)
-	f.answers["podman run"] = answer{err: errors.New("no cgroups here")}
-	_, err := find(t.Context(), f.host(), Options{CacheDir: t.TempDir()})
-	var none *NotFoundError
-	if !errors.As(err, &none) {
-		t.Fatalf("%v, want a *NotFoundError", err)
-	}
-	want := []Refusal{
-		{Engine: "docker", Reason: "not installed"},
-		{Engine: "podman", Reason: "a privileged container does not run: no cgroups here"},
-	}
-	if diff := cmp.Diff(want, none.Refusals); diff != "" {
-		t.Errorf("refusals (-want +got):\n%s", diff)
 	}
 }
 

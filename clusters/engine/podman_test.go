@@ -55,34 +55,6 @@ func TestContainersConf(t *testing.T) {
 	}
 }
 
-func TestPodmanPrepare(t *testing.T) {
-	f := fake{}
-	h, dir := f.host(), t.TempDir()
-	h.readFile = os.ReadFile
-	env, config, err := podmanEngine{}.prepare(h, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(dir, "containers.conf")
-	want := []string{"CONTAINERS_CONF=" + path, "KIND_EXPERIMENTAL_PROVIDER=podman", "PODMAN_IGNORE_CGROUPSV1_WARNING=1"}
-	if diff := cmp.Diff(want, env); diff != "" {
-		t.Errorf("environment (-want +got):\n%s", diff)
-	}
-	first, err := os.Stat(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, err := os.ReadFile(path); err != nil || string(got) != config {
-		t.Errorf("file %q, %v; want the returned configuration", got, err)
-	}
-	if _, _, err := (podmanEngine{}).prepare(h, dir); err != nil {
-		t.Fatal(err)
-	}
-	if again, err := os.Stat(path); err != nil || !os.SameFile(first, again) {
-		t.Errorf("an unchanged file was rewritten (%v), although another run may be reading it", err)
-	}
-}
-
 func TestPodmanAsk(t *testing.T) {
 	f := fake{answers: map[string]answer{"podman info": {text: podmanUp}}}
 	got, err := podmanEngine{}.ask(t.Context(), f.host(), "podman", nil)

@@ -1,13 +1,9 @@
 package engine
 
 import (
-	"archive/tar"
 	"errors"
-	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
-	"strings"
 	"syscall"
 	"testing"
 )
@@ -57,31 +53,5 @@ func TestProbe(t *testing.T) {
 				t.Errorf("got  %s\nwant %s", got, test.want)
 			}
 		})
-	}
-}
-
-func TestRootFS(t *testing.T) {
-	program := filepath.Join(t.TempDir(), "program")
-	if err := os.WriteFile(program, []byte("text"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	archive, err := rootFS("name", program)
-	if err != nil {
-		t.Fatal(err)
-	}
-	reader := tar.NewReader(archive)
-	header, err := reader.Next()
-	if err != nil {
-		t.Fatal(err)
-	}
-	content, err := io.ReadAll(reader)
-	if err != nil || header.Name != "name" || header.Mode != 0o755 || string(content) != "text" {
-		t.Errorf("%s mode %o: %q, %v; want the program, executable", header.Name, header.Mode, content, err)
-	}
-	if _, err := reader.Next(); !errors.Is(err, io.EOF) {
-		t.Errorf("%v, want no other file", err)
-	}
-	if _, err := rootFS("name", program+"x"); err == nil || !strings.Contains(err.Error(), "no such file") {
-		t.Errorf("without a program: %v", err)
 	}
 }

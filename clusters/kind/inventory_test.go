@@ -1,8 +1,6 @@
 package kind
 
 import (
-	"errors"
-	"io/fs"
 	"strings"
 	"testing"
 	"time"
@@ -47,22 +45,6 @@ func TestListFindsWholeClustersAndRemains(t *testing.T) {
 	}
 }
 
-func TestListSaysWhatTheEngineSaid(t *testing.T) {
-	for _, call := range []string{"network", "ps", "inspect", "volume"} {
-		e := newFakeEngine("podman")
-		e.Run("holdfast-x-worker")
-		e.Fail = func(args []string) error {
-			if args[0] == call {
-				return errors.New("the engine died")
-			}
-			return nil
-		}
-		if _, err := List(t.Context(), e); err == nil || err.Error() != "list clusters: the engine died" {
-			t.Errorf("%s: got %v", call, err)
-		}
-	}
-}
-
 func TestMakeNetwork(t *testing.T) {
 	r := clusterRecord{Spec: zonedSpec, Image: "node:v1"}
 	podman, docker := newFakeEngine("podman"), newFakeEngine("docker")
@@ -90,12 +72,5 @@ func TestMakeNetwork(t *testing.T) {
 	if len(made) != 3 || !strings.Contains(made[0], "mtu=1450") || strings.Contains(made[0], "--subnet") ||
 		!strings.Contains(made[1], "--subnet 172.20.0.0/16") {
 		t.Errorf("docker keeps an address only in an explicit subnet; commands: %q", made)
-	}
-}
-
-func TestInspectNetworkThatIsNotThere(t *testing.T) {
-	_, err := inspectNetwork(t.Context(), newFakeEngine("podman"), "x")
-	if !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("got %v, want fs.ErrNotExist within", err)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -114,22 +113,6 @@ func TestJoinThatFails(t *testing.T) {
 	}
 }
 
-// What kubeadm printed on the way does not hide why it failed.
-func TestQuietScript(t *testing.T) {
-	const kubeadm = `echo started; echo 'error: phase preflight' >&2; echo ' no route' >&2; echo 'To see the stack trace of this error execute with --v=5 or higher' >&2; exit 3`
-	run := func(script string) (string, error) {
-		said, err := exec.CommandContext(t.Context(), "sh", "-c", quietScript, "quietly", "sh", "-c", script).CombinedOutput()
-		return string(said), err
-	}
-	var exit *exec.ExitError
-	if said, err := run(kubeadm); said != "started|error: phase preflight| no route\n" || !errors.As(err, &exit) || exit.ExitCode() != 3 {
-		t.Errorf("said %q, %v", said, err)
-	}
-	if said, err := run("echo fine; echo all >&2"); said != "" || err != nil {
-		t.Errorf("said %q, %v", said, err)
-	}
-}
-
 const adminConf = `apiVersion: v1
 kind: Config
 current-context: kubernetes-admin@holdfast-x
@@ -137,28 +120,6 @@ clusters: [{name: holdfast-x, cluster: {server: "https://holdfast-x-control-plan
 users: [{name: kubernetes-admin, user: {client-certificate-data: Y2VydA==, client-key-data: a2V5}}]
 contexts: [{name: kubernetes-admin@holdfast-x, context: {cluster: holdfast-x, user: kubernetes-admin}}]
 `
-
-func TestKubeconfigForThisMachine(t *testing.T) {
-	config, err := fromOutside(adminConf, "127.0.0.1:40213\n[::1]:40213\n", "kind-holdfast-x")
-	if err != nil {
-		t.Fatal(err)
-	}
-	context := config.Contexts[config.CurrentContext]
-	cluster, user := config.Clusters[context.Cluster], config.AuthInfos[context.AuthInfo]
-	if config.CurrentContext != "kind-holdfast-x" || cluster.Server != "https://127.0.0.1:40213" || string(cluster.CertificateAuthorityData) != "ca" ||
-		string(user.ClientCertificateData) != "cert" || string(user.ClientKeyData) != "key" {
-		t.Errorf("got %+v %+v %+v", config, cluster, user)
-	}
-	for _, tt := range []struct{ admin, ports, want string }{
-		{"nonsense: [", "127.0.0.1:1\n", "read the kubeconfig of the control plane: "},
-		{"", "127.0.0.1:1\n", "read the kubeconfig of the control plane: it names no cluster or no user"},
-		{adminConf, "\n", "the engine has not published the port of the API server"},
-	} {
-		if _, err := fromOutside(tt.admin, tt.ports, "k"); err == nil || !strings.HasPrefix(err.Error(), tt.want) {
-			t.Errorf("got  %v\nwant %s", err, tt.want)
-		}
-	}
-}
 
 // ported is an engine that publishes ports, which a fakeEngine does not.
 type ported struct {
@@ -171,28 +132,6 @@ func (p ported) Output(ctx context.Context, args ...string) ([]byte, error) {
 		return []byte("127.0.0.1:40213\n"), p.err
 	}
 	return p.fakeEngine.Output(ctx, args...)
-}
-
-// init ends at the first thing that fails, and says what it was.
-func TestInit(t *testing.T) {
-	for _, at := range []string{"kubeadm init", "cat /etc/kubernetes/admin.conf", "port"} {
-		e := ported{fakeEngine: newFakeEngine("podman")}
-		e.Exec = func(_ string, command []string) ([]byte, error) {
-			if strings.Contains(strings.Join(command, " "), at) {
-				return nil, errors.New("broken: " + at)
-			}
-			return []byte(adminConf), nil
-		}
-		if at == "port" {
-			e.err = errors.New("broken: port")
-		}
-		c := demo(e.fakeEngine)
-		c.Engine = e
-		err := c.Start(t.Context(), filepath.Join(t.TempDir(), "kubeconfig"))
-		if want := "start the control plane on x-control-plane: broken: " + at; err == nil || err.Error() != want {
-			t.Errorf("got  %v\nwant %s", err, want)
-		}
-	}
 }
 
 // The kubeconfig is there as soon as the control plane is, for whoever needs it while nodes join.

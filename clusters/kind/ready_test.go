@@ -5,10 +5,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes/fake"
 
 	"github.com/holdfast-ha/holdfast/clusters"
 )
@@ -84,30 +82,6 @@ func TestLacking(t *testing.T) {
 	}
 }
 
-func TestNotBack(t *testing.T) {
-	noon := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
-	before := pulse{lease: noon, ready: noon}
-	after := pulse{lease: noon.Add(3 * time.Second), ready: noon.Add(2 * time.Second)}
-	for _, tt := range []struct {
-		name        string
-		node        corev1.Node
-		before, now pulse
-		want        []string
-	}{
-		{"back", nodeFor(planned[1], nil), before, after, nil},
-		{"Ready is stale", nodeFor(planned[1], nil), before, pulse{lease: after.lease, ready: noon}, []string{"Ready=True is from before the start"}},
-		{"lease is stale", nodeFor(planned[1], nil), before, pulse{lease: noon, ready: after.ready}, []string{"its lease was not renewed since the start"}},
-		{"not ready", nodeFor(planned[1], setReady(corev1.ConditionFalse, "starting")), before, after, []string{"Ready=False (starting)"}},
-		{"nothing known from before", nodeFor(planned[1], nil), pulse{}, after, nil},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			if diff := cmp.Diff(tt.want, notBack(planned[1], tt.node, tt.before, tt.now)); diff != "" {
-				t.Errorf("notBack (-want +got):\n%s", diff)
-			}
-		})
-	}
-}
-
 // podOn is a ready pod.
 func podOn(node, name, ip string, change func(*corev1.Pod)) corev1.Pod {
 	pod := corev1.Pod{
@@ -127,19 +101,6 @@ func podOn(node, name, ip string, change func(*corev1.Pod)) corev1.Pod {
 func unready(p *corev1.Pod) { p.Status.Phase, p.Status.Conditions = corev1.PodPending, nil }
 func leaving(p *corev1.Pod) { p.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)} }
 
-func TestPodsLacking(t *testing.T) {
-	pods := []corev1.Pod{
-		podOn("cp", "a", "10.244.0.2", nil), podOn("w1", "b", "10.244.1.2", unready), podOn("load", "c", "10.244.2.2", leaving),
-	}
-	want := []string{"node w1: its witness pod does not run", "node load: its witness pod does not run"}
-	if diff := cmp.Diff(want, podsLacking(planned, pods)); diff != "" {
-		t.Errorf("podsLacking (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff([]string{"10.244.0.2"}, addresses(pods)); diff != "" {
-		t.Errorf("addresses (-want +got):\n%s", diff)
-	}
-}
-
 func TestDNSLacking(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -158,56 +119,5 @@ func TestDNSLacking(t *testing.T) {
 				t.Errorf("dnsLacking (-want +got):\n%s", diff)
 			}
 		})
-	}
-}
-
-// With several control planes each runs at most one CoreDNS pod: losing one control plane must not mean losing all DNS.
-func TestDNSIsNotAllOnOneOfSeveral(t *testing.T) {
-	several := members("x", clusters.Spec{ControlPlanes: 3, Zones: []string{"a"}, WorkersPerZone: 1})
-	first, second := several[0].name, several[1].name
-	for _, tt := range []struct {
-		name string
-		pods []corev1.Pod
-		want []string
-	}{
-		{"apart", []corev1.Pod{podOn(first, "d1", "1", nil), podOn(second, "d2", "2", nil)}, nil},
-		{"an old one leaves", []corev1.Pod{podOn(first, "d1", "1", nil), podOn(first, "d2", "2", leaving)}, nil},
-		{"as kubeadm leaves them", []corev1.Pod{podOn(first, "d1", "1", nil), podOn(first, "d2", "2", nil)},
-			[]string{"DNS: more than one CoreDNS pod is on " + first + ", though there are other control planes"}},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			if diff := cmp.Diff(tt.want, dnsLacking(several, tt.pods)); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
-			client := fake.NewClientset(&appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: dnsDeployment, Namespace: systemNamespace}})
-			if err := pinDNS(t.Context(), client, several, tt.pods); err != nil {
-				t.Fatal(err)
-			}
-			dns, err := client.AppsV1().Deployments(systemNamespace).Get(t.Context(), dnsDeployment, metav1.GetOptions{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if spread := len(dns.Spec.Template.Spec.TopologySpreadConstraints) == 1; spread != (tt.want != nil) {
-				t.Errorf("CoreDNS: %+v", dns.Spec.Template.Spec)
-			}
-		})
-	}
-}
-
-func TestPauseImage(t *testing.T) {
-	with := func(names ...string) corev1.Node {
-		return corev1.Node{Status: corev1.NodeStatus{Images: []corev1.ContainerImage{{Names: names}}}}
-	}
-	for _, tt := range []struct {
-		nodes []corev1.Node
-		want  string
-	}{
-		{[]corev1.Node{with("registry.k8s.io/kube-proxy:v1.37.0"), with("registry.k8s.io/pause@sha256:0", "registry.k8s.io/pause:3.10.2")}, "registry.k8s.io/pause:3.10.2"},
-		{[]corev1.Node{with("registry.k8s.io/not-pause:1")}, ""},
-		{nil, ""},
-	} {
-		if got := pauseImage(tt.nodes); got != tt.want {
-			t.Errorf("pauseImage(%v) = %q, want %q", tt.nodes, got, tt.want)
-		}
 	}
 }

@@ -153,21 +153,6 @@ func TestRemoveWaitsForWhatIsEnding(t *testing.T) {
 	}
 }
 
-func TestRemoveSaysWhatTheEngineSaid(t *testing.T) {
-	inCache(t)
-	e := withCluster(t, "docker")
-	e.Fail = func(args []string) error {
-		if args[0] == "rm" {
-			return errors.New("the engine died")
-		}
-		return nil
-	}
-	_, err := Delete(t.Context(), e, "x")
-	if err == nil || err.Error() != "remove cluster x: the engine died" {
-		t.Errorf("got %v", err)
-	}
-}
-
 // A name that no cluster can have is not a path: nothing outside the folder of one cluster is removed.
 func TestForgetKeepsToTheFolderOfOneCluster(t *testing.T) {
 	cache := inCache(t)

@@ -2,7 +2,6 @@ package kwok
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"io"
 	"slices"
@@ -39,14 +38,6 @@ func TestLeases(t *testing.T) {
 	}
 }
 
-func TestUnit(t *testing.T) {
-	const want = "ExecStart=/usr/local/bin/kwok --v WARN --config /etc/holdfast/kwok.yaml --kubeconfig /etc/kubernetes/admin.conf " +
-		"--manage-nodes-with-label-selector holdfast.dev/kubelet=kwok --node-lease-duration-seconds 12\nRestart=always\n"
-	if got := string(unit(clusters.Lab.Timings())); !strings.Contains(got, want) {
-		t.Errorf("got\n%swant in it\n%s", got, want)
-	}
-}
-
 // kwok ignores a document that it cannot read. Each must be what it is meant to be.
 func TestStages(t *testing.T) {
 	var names []string
@@ -79,24 +70,6 @@ func TestStages(t *testing.T) {
 	}
 	if want := []string{"Node node-ready", "Pod pod-ready", "Pod pod-back", "Pod pod-ends"}; !slices.Equal(names, want) {
 		t.Errorf("got %q, want %q", names, want)
-	}
-}
-
-func TestObject(t *testing.T) {
-	n := object(4, clusters.Spec{Kubernetes: "v1.37.0", PerWorker: map[string][]string{"rack": {"r1", "r2"}}})
-	want := map[string]string{
-		clusters.LabelRole: "simulated", clusters.LabelZone: "sim-b", LabelKubelet: "kwok", corev1.LabelHostname: "sim-00004", corev1.LabelOSStable: "linux", "rack": "r1",
-	}
-	for key, value := range want {
-		if n.Labels[key] != value {
-			t.Errorf("label %s is %q, want %q", key, n.Labels[key], value)
-		}
-	}
-	if len(n.Spec.Taints) != 1 || n.Spec.Taints[0].ToString() != "holdfast.dev/role=simulated:NoSchedule" || n.Status.NodeInfo.KubeletVersion != "v1.37.0" {
-		t.Errorf("taints %v, kubelet %s", n.Spec.Taints, n.Status.NodeInfo.KubeletVersion)
-	}
-	if len(n.Status.Addresses) > 0 {
-		t.Errorf("addresses %v: the pod network of real nodes would get a route to it", n.Status.Addresses)
 	}
 }
 
@@ -217,21 +190,6 @@ func TestSharedClock(t *testing.T) {
 	}
 }
 
-// An API server that does not answer settles nothing.
-func TestSharedClockIsAskedAgain(t *testing.T) {
-	client := fake.NewClientset(controlPlane("a", "boot"))
-	away := true
-	client.PrependReactor("list", "nodes", func(k8stesting.Action) (bool, runtime.Object, error) { return away, nil, errors.New("away") })
-	c := &clock{client: client, own: "boot"}
-	if _, err := c.shared(t.Context()); err == nil || err.Error() != "list the control planes: away" {
-		t.Errorf("got %v", err)
-	}
-	away = false
-	if got, err := c.shared(t.Context()); err != nil || !got {
-		t.Errorf("then %t, %v", got, err)
-	}
-}
-
 // Without kwok, a node does not come back, whatever its labels say.
 func TestNothingRenews(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -248,42 +206,4 @@ func TestNothingRenews(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 	})
-}
-
-func TestWhatNeedsAMachine(t *testing.T) {
-	n := simulation(t, true)
-	for name, do := range map[string]func(context.Context) error{
-		"stop": n.Stop, "pause": n.Pause, "resume": n.Resume,
-		"exec": func(ctx context.Context) error { _, err := n.Exec(ctx, "true"); return err },
-		"feed": func(ctx context.Context) error { return n.Feed(ctx, strings.NewReader(""), "true") },
-	} {
-		if err := do(t.Context()); !errors.Is(err, clusters.ErrSimulated) {
-			t.Errorf("%s: %v, want %v", name, err, clusters.ErrSimulated)
-		}
-	}
-}
-
-func TestTakesPods(t *testing.T) {
-	for name, test := range map[string]struct {
-		ready corev1.ConditionStatus
-		taint string
-		want  bool
-	}{
-		"a new node":      {corev1.ConditionFalse, corev1.TaintNodeNotReady, false},
-		"not Ready":       {corev1.ConditionFalse, "", false},
-		"still tainted":   {corev1.ConditionTrue, corev1.TaintNodeNotReady, false},
-		"was lost":        {corev1.ConditionTrue, corev1.TaintNodeUnreachable, false},
-		"cordoned by us":  {corev1.ConditionTrue, corev1.TaintNodeUnschedulable, true},
-		"as it should be": {corev1.ConditionTrue, "", true},
-		"unknown":         {corev1.ConditionUnknown, "", false},
-	} {
-		n := object(0, clusters.Spec{})
-		n.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: test.ready}}
-		if test.taint != "" {
-			n.Spec.Taints = append(n.Spec.Taints, corev1.Taint{Key: test.taint, Effect: corev1.TaintEffectNoSchedule})
-		}
-		if got := takesPods(*n); got != test.want {
-			t.Errorf("%s: takes pods: %t", name, got)
-		}
-	}
 }

@@ -160,21 +160,3 @@ func TestBalancerImageIsThatOfKind(t *testing.T) {
 		t.Errorf("kind has %q, the recipe %s", match, BalancerImage)
 	}
 }
-
-func TestListNamesTheBalancer(t *testing.T) {
-	for says, want := range map[string]Held{
-		envoySays:                                {Balancer: Envoy, Current: true},
-		haproxySays("sha256:eee", "old"):         {Balancer: HAProxy},
-		haproxySays("sha256:eee", balancerKey()): {Balancer: HAProxy, Current: true},
-	} {
-		for _, name := range []string{BalancerImage, strings.TrimPrefix(BalancerImage, "docker.io/")} {
-			got, err := list(t.Context(), &fakeEngine{held: map[string]string{name: says, "docker.io/envoyproxy/envoy:v1": envoySays}})
-			if err != nil || len(got) != 1 {
-				t.Fatalf("%+v, %v", got, err)
-			}
-			if got[0].Balancer != want.Balancer || got[0].Current != want.Current || got[0].Kubernetes != "" || got[0].Network != "" {
-				t.Errorf("%s: %+v", says, got[0])
-			}
-		}
-	}
-}

@@ -1,7 +1,6 @@
 package nodeimage
 
 import (
-	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -104,35 +103,5 @@ func TestOneBuildAtATime(t *testing.T) {
 		}
 	case <-time.After(20 * time.Second):
 		t.Error("the second never got the lock")
-	}
-}
-
-func TestWaitingEndsWithItsContext(t *testing.T) {
-	dir := t.TempDir()
-	openTestCache(t, dir)
-	stop := errors.New("Ctrl-C")
-	ctx, cancel := context.WithCancelCause(t.Context())
-	if _, err := openCache(ctx, dir, func() { cancel(stop) }); !errors.Is(err, stop) {
-		t.Errorf("got %v", err)
-	}
-}
-
-func TestClear(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "cache")
-	if err := clearCache(t.Context(), dir); err != nil {
-		t.Errorf("where there is none: %v", err)
-	}
-	c := openTestCache(t, dir)
-	if err := os.Mkdir(filepath.Join(dir, "runc-v1"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := clearCache(t.Context(), dir); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff([]string{"lock"}, inFolder(t, dir)); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

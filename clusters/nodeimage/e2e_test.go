@@ -4,8 +4,6 @@ package nodeimage
 
 import (
 	"os"
-	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -21,7 +19,7 @@ func TestBuildForReal(t *testing.T) {
 		t.Fatal(err)
 	}
 	version := os.Getenv("HOLDFAST_KUBERNETES")
-	built, err := Build(ctx, e, version, Options{Progress: Lines(os.Stderr, false)})
+	built, err := Build(ctx, e, version, Options{Progress: ProgressTo(os.Stderr)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,30 +37,4 @@ func TestBuildForReal(t *testing.T) {
 		t.Errorf("got %+v, want %+v", again, want)
 	}
 	t.Logf("%+v", again)
-}
-
-// TestUnknownVersionForReal: asking for a version that does not exist builds nothing and returns a helpful error.
-func TestUnknownVersionForReal(t *testing.T) {
-	ctx := t.Context()
-	e, err := engine.Find(ctx, engine.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	begun := time.Now()
-	_, err = Ensure(ctx, e, "v1.37.99", Options{})
-	if err == nil || !strings.Contains(err.Error(), "v1.37.99 does not exist; near it are v1.37.") {
-		t.Errorf("got %v", err)
-	}
-	t.Logf("after %s: %v", time.Since(begun), err)
-	all, err := Versions(ctx)
-	if err != nil || !slices.Contains(all, DefaultKubernetes) {
-		t.Errorf("%s is not among %v: %v", DefaultKubernetes, all, err)
-	}
-	held, err := List(ctx, e)
-	if err != nil {
-		t.Error(err)
-	}
-	for _, image := range held {
-		t.Logf("%+v", image)
-	}
 }

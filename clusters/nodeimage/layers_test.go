@@ -52,12 +52,6 @@ func TestKindFiles(t *testing.T) {
 	}
 }
 
-func TestContainerdConfigOfAnotherShape(t *testing.T) {
-	if _, err := containerdConfig("version = 4\n", "x"); err == nil {
-		t.Error("a configuration without the two lines was taken")
-	}
-}
-
 func TestContainerBase(t *testing.T) {
 	got, err := containerBase([]byte(`{"process":{"cwd":"/","rlimits":[{"type":"RLIMIT_NOFILE"}]},"root":{}}`))
 	if err != nil {
@@ -83,21 +77,6 @@ func TestContainerBase(t *testing.T) {
 	for _, bad := range []string{"", "{}"} {
 		if _, err := containerBase([]byte(bad)); err == nil {
 			t.Errorf("%q was taken", bad)
-		}
-	}
-}
-
-func TestAddOurs(t *testing.T) {
-	tr := Tree{}
-	if err := addOurs(tr); err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range []string{
-		"etc/systemd/system/holdfast-net.service", "etc/systemd/journald.conf.d/holdfast.conf",
-		"kind/manifests/default-cni.yaml", "kind/manifests/default-storage.yaml",
-	} {
-		if _, ok := tr[name]; !ok {
-			t.Errorf("no %s", name)
 		}
 	}
 }

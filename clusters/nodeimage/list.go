@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/holdfast-ha/holdfast/clusters/engine"
 )
 
 // Held is a node image that an engine holds.
@@ -22,9 +20,7 @@ type Held struct {
 }
 
 // List returns the node images that the engine holds, built and pulled, and the load balancer's image, sorted by reference.
-func List(ctx context.Context, e *engine.Engine) ([]Held, error) { return list(ctx, e) }
-
-func list(ctx context.Context, e Engine) ([]Held, error) {
+func List(ctx context.Context, e Engine) ([]Held, error) {
 	out, err := e.Output(ctx, "image", "ls", "--format", "{{.Repository}}:{{.Tag}}")
 	if err != nil {
 		return nil, fmt.Errorf("list node images: %w", err)
@@ -71,7 +67,7 @@ func cutTag(image string) (repository, tag string) {
 }
 
 // Remove removes a node image from the engine. An image that a container uses is kept, and Remove returns an error.
-func Remove(ctx context.Context, e *engine.Engine, image string) error {
+func Remove(ctx context.Context, e Engine, image string) error {
 	if _, err := e.Output(ctx, "image", "rm", image); err != nil {
 		return fmt.Errorf("remove %s: %w", image, err)
 	}

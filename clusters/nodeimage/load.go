@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-
-	"github.com/holdfast-ha/holdfast/clusters/engine"
 )
 
 // loadSteps is the number of steps that Load reports.
@@ -15,7 +13,7 @@ const loadSteps = 2
 // Load brings the image of a file that Save or `docker save` wrote into the engine. Its source is Loaded, or Present if the engine held it already.
 // Before the engine gets anything, Load reads the whole file, and refuses one that is cut off or damaged, an image of another architecture
 // than the engine's, one that this holdfast would not use, and one that is neither that of a node nor the load balancer.
-func Load(ctx context.Context, e *engine.Engine, path string, o Options) (Ref, error) {
+func Load(ctx context.Context, e Engine, path string, o Options) (Ref, error) {
 	ref, err := load(ctx, e, path, o)
 	if err != nil {
 		return Ref{}, fmt.Errorf("load %s: %w", path, err)

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"github.com/holdfast-ha/holdfast/clusters/engine"
 )
@@ -127,11 +126,6 @@ func Lookup(ctx context.Context, e Asker, version string) (string, error) {
 
 // orDefault is the version that is meant: an empty one means DefaultKubernetes.
 func orDefault(version string) string { return cmp.Or(version, DefaultKubernetes) }
-
-// DefaultVersions are the versions that Ensure may take for an empty one, the best first: DefaultKubernetes, and that of kind's own default image.
-func DefaultVersions() []string {
-	return slices.Compact([]string{DefaultKubernetes, kindDefaultVersion()})
-}
 
 // builtRepository is the repository of built images. The host part is explicit because podman prefixes a name without a
 // host with localhost and Docker does not.

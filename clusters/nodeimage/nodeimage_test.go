@@ -3,7 +3,6 @@ package nodeimage
 import (
 	"context"
 	"embed"
-	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -85,24 +84,6 @@ func TestEnsure(t *testing.T) {
 	}
 }
 
-// Whatever image Ensure takes for an empty version, its version is one of these.
-func TestDefaultVersions(t *testing.T) {
-	all := DefaultVersions()
-	if len(all) == 0 || all[0] != DefaultKubernetes {
-		t.Errorf("got %q, want %s first", all, DefaultKubernetes)
-	}
-	for _, image := range append(stockNames(""), kindDefaultTag()) {
-		if version := (EngineImage{}).Ref(image).Kubernetes; !slices.Contains(all, version) {
-			t.Errorf("%s has %s, which is not one of %q", image, version, all)
-		}
-	}
-	for _, version := range all {
-		if err := checkForm(version); err != nil {
-			t.Error(err)
-		}
-	}
-}
-
 // A registry that does not answer for one image is not asked for a second.
 func TestEnsureAsksASilentRegistryOnce(t *testing.T) {
 	e := &fakeEngine{scripts: map[string]string{"pull": "exit 1"}}
@@ -116,77 +97,10 @@ func TestEnsureAsksASilentRegistryOnce(t *testing.T) {
 	}
 }
 
-func TestEnsureRefusesBeforeItAsks(t *testing.T) {
-	e := &fakeEngine{}
-	if _, err := ensure(t.Context(), host{system: "linux"}, e, "1.37", nil); err == nil || err.Error() != `kubernetes version "1.37": want the form `+DefaultKubernetes {
-		t.Errorf("got %v", err)
-	}
-	if len(e.asked) != 0 {
-		t.Errorf("asked %q", e.asked)
-	}
-}
-
-// A system that cannot build refuses at once, and says why there is nothing else. What the engine holds serves there too.
-func TestEnsureOnAMac(t *testing.T) {
-	mac := host{system: "darwin"}
-	never := func(context.Context, string) (Ref, error) {
-		t.Error("a build was begun")
-		return Ref{}, nil
-	}
-	e := &fakeEngine{arch: "aarch64", scripts: map[string]string{"pull": "echo 'dial tcp: connection refused' >&2; exit 1"}}
-	_, err := ensure(t.Context(), mac, e, "v1.36.3", never)
-	const want = "get a node image for Kubernetes v1.36.3: the image is built only on Linux, and this is darwin, and no registry sent it: " +
-		"pull index.docker.io/kindest/node:v1.36.3: no registry answers: dial tcp: connection refused: let the container engine reach a registry " +
-		"that has it, or run 'holdfast image load FILE' with a file that 'holdfast image save FILE --kubernetes v1.36.3' wrote on a Linux machine " +
-		"of the same architecture (linux/arm64)"
-	if message(err) != want {
-		t.Errorf("got  %v\nwant %s", err, want)
-	}
-
-	e.scripts["pull"] = `echo "manifest unknown of $1" >&2; exit 1`
-	_, err = ensure(t.Context(), mac, e, "", never)
-	if text := message(err); !strings.Contains(text, "manifest unknown of "+stockName(DefaultKubernetes)+"; pull ") || !strings.Contains(text, "of "+kindDefault()) {
-		t.Errorf("got %s: want why each image could not be pulled, on one line", text)
-	}
-
-	e.held = map[string]string{stockName(DefaultKubernetes): stockSays}
-	if ref, err := ensure(t.Context(), mac, e, DefaultKubernetes, never); err != nil || ref.Source != Present {
-		t.Errorf("with an image: %+v, %v", ref, err)
-	}
-}
-
-func TestEnsureEndsWithItsContext(t *testing.T) {
-	stop := errors.New("Ctrl-C")
-	for _, c := range []struct {
-		name string
-		when string
-	}{{"before", ""}, {"during a pull", "pull"}} {
-		t.Run(c.name, func(t *testing.T) {
-			ctx, cancel := context.WithCancelCause(t.Context())
-			e := &fakeEngine{scripts: map[string]string{"pull": "sleep 60"}}
-			if c.when == "" {
-				cancel(stop)
-			}
-			e.after = func(verb, _ string) {
-				if verb == c.when {
-					cancel(stop)
-				}
-			}
-			_, err := ensure(ctx, host{system: "linux"}, e, "", func(context.Context, string) (Ref, error) {
-				t.Error("a build was begun")
-				return Ref{}, nil
-			})
-			if !errors.Is(err, stop) {
-				t.Errorf("got %v", err)
-			}
-		})
-	}
-}
-
 func TestList(t *testing.T) {
 	ours, old, stock := builtName("v1.37.1"), builtRepository+":v1.37.1-0ld", "registry.example/kindest/node:v1.36.3"
 	e := &fakeEngine{held: map[string]string{ours: builtSays, old: builtSays, stock: stockSays}}
-	got, err := list(t.Context(), e)
+	got, err := List(t.Context(), e)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -203,7 +117,7 @@ func TestList(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if none, err := list(t.Context(), &fakeEngine{}); err != nil || none != nil {
+	if none, err := List(t.Context(), &fakeEngine{}); err != nil || none != nil {
 		t.Errorf("from an empty engine: %v, %v", none, err)
 	}
 }
@@ -215,12 +129,6 @@ func TestRecipeKey(t *testing.T) {
 	}
 	if recipeKey("v1.37.0") == first {
 		t.Error("two versions have one key")
-	}
-}
-
-func TestDigestKeepsItsPartsApart(t *testing.T) {
-	if digest("ab", "c") == digest("a", "bc") || digest("a") == digest("a", "") {
-		t.Error("different lists have one digest")
 	}
 }
 
@@ -243,22 +151,5 @@ func TestUnitRunsTheCommand(t *testing.T) {
 	unit, err := ours.ReadFile("files/etc/systemd/system/holdfast-net.service")
 	if want := "ExecStart=/usr/local/bin/holdfast " + nodenet.Command + "\n"; err != nil || !strings.Contains(string(unit), want) {
 		t.Errorf("%v; want %s in\n%s", err, want, unit)
-	}
-}
-
-func TestOptionsFill(t *testing.T) {
-	t.Setenv("HOLDFAST_CACHE", "/x")
-	t.Setenv("HOLDFAST_NO_INSTALL", "1")
-	var o Options
-	if err := o.fill(); err != nil {
-		t.Fatal(err)
-	}
-	if o.CacheDir != "/x/nodeimage" || !o.NoInstall || o.Progress == nil {
-		t.Errorf("got %+v", o)
-	}
-	t.Setenv("HOLDFAST_NO_INSTALL", "0")
-	given := Options{CacheDir: "/y"}
-	if err := given.fill(); err != nil || given.CacheDir != "/y" || given.NoInstall {
-		t.Errorf("got %+v, %v", given, err)
 	}
 }

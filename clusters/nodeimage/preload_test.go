@@ -123,16 +123,6 @@ func script(t *testing.T, text string) string {
 	return file
 }
 
-func TestStartContainerdThatEnds(t *testing.T) {
-	_, err := startContainerd(t.Context(), script(t, "echo no root >&2; exit 7"), "c", filepath.Join(t.TempDir(), "sock"))
-	if err == nil || err.Error() != "start containerd: exited: exit status 7:\n  no root" {
-		t.Errorf("got %v", err)
-	}
-	if _, err := startContainerd(t.Context(), "/nonexistent", "c", "s"); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("got %v", err)
-	}
-}
-
 func TestStartContainerdEndsWithItsContext(t *testing.T) {
 	stop := errors.New("Ctrl-C")
 	ctx, cancel := context.WithTimeoutCause(t.Context(), 300*time.Millisecond, stop)

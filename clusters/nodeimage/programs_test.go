@@ -2,7 +2,6 @@ package nodeimage
 
 import (
 	"context"
-	"errors"
 	"go/parser"
 	"go/token"
 	"os"
@@ -65,19 +64,6 @@ func TestGoMod(t *testing.T) {
 	}
 }
 
-func TestKubernetesKnowsItsVersion(t *testing.T) {
-	flags := kubernetes("v1.36.3").ldflags
-	for _, want := range []string{
-		"-X k8s.io/component-base/version.gitVersion=v1.36.3", "-X k8s.io/component-base/version.gitMajor=1",
-		"-X k8s.io/component-base/version.gitMinor=36", "-X k8s.io/component-base/version.gitTreeState=clean",
-		"-X k8s.io/client-go/pkg/version.gitVersion=v1.36.3",
-	} {
-		if !strings.Contains(flags, want) {
-			t.Errorf("no %s in %s", want, flags)
-		}
-	}
-}
-
 func TestProgramKey(t *testing.T) {
 	base := etcd("v3.7.0")
 	changes := map[string]func(p *program){
@@ -135,31 +121,6 @@ func compiles(_ context.Context, c call) error {
 	return nil
 }
 
-func TestGoBuild(t *testing.T) {
-	m := newMachine(t)
-	m.files["/m/go.mod"] = "module go.etcd.io/etcd/server/v3\n\ngo 1.26\n"
-	m.answers["go mod download -json"] = answer{text: `{"Dir":"/m","GoMod":"/m/go.mod"}`}
-	m.answers["go build"] = answer{then: compiles}
-	dir := t.TempDir()
-	if err := m.golang(t).build(t.Context(), etcd("v3.7.0"), dir, t.TempDir(), nil); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff([]string{"etcd"}, inFolder(t, dir)); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-	last := m.calls[len(m.calls)-1]
-	for _, want := range []string{"CGO_ENABLED=0", "GOFLAGS=-mod=mod", "GOWORK=off"} {
-		if !strings.Contains(strings.Join(last.env, " "), want) {
-			t.Errorf("no %s in %q", want, last.env)
-		}
-	}
-	for _, want := range []string{"-trimpath", "-s -w", "-dwarf=false"} {
-		if !strings.Contains(strings.Join(last.args, " "), want) {
-			t.Errorf("no %s in %q", want, last.args)
-		}
-	}
-}
-
 // TestCoreDNS: whatever kubeadm's Corefile names is in the program. In a Corefile the plugin metrics is called prometheus.
 func TestCoreDNS(t *testing.T) {
 	m := newMachine(t)
@@ -192,25 +153,5 @@ func TestCoreDNS(t *testing.T) {
 	}
 	if !imported["github.com/coredns/coredns/coremain"] || imported["github.com/coredns/coredns/core/plugin"] {
 		t.Errorf("imported are %v: want CoreDNS's main function without the list of all plugins", imported)
-	}
-}
-
-func TestDownload(t *testing.T) {
-	for _, c := range []struct {
-		name   string
-		answer answer
-		want   string
-	}{
-		{"refused", answer{text: `{"Error":"a\n\tb"}`, err: errors.New("exit status 1")}, "a b"},
-		{"go itself fails", answer{err: errors.New("no such file")}, "no such file"},
-		{"no directory", answer{text: `{}`}, "download x@v1.0.0: go reported no directory"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			m := newMachine(t)
-			m.answers["go mod download -json x@v1.0.0"] = c.answer
-			if _, err := m.golang(t).download(t.Context(), "x", "v1.0.0"); message(err) != c.want {
-				t.Errorf("got %v, want %s", err, c.want)
-			}
-		})
 	}
 }

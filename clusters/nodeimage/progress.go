@@ -4,26 +4,23 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"sync"
 	"time"
-
-	"golang.org/x/term"
-
-	"github.com/holdfast-ha/holdfast/framework/base/output"
 )
 
 // State is the state of a step.
 type State string
 
-// The states. A Going step is reported once a second.
+// The states. A Going step is reported every 30 seconds, so that a long compilation does not look like a hang.
 const (
 	Started State = "started"
-	Going   State = "going"
-	Cached  State = "cached"
+	Going   State = "still running"
+	Cached  State = "from the cache"
 	Done    State = "done"
 	Failed  State = "failed"
 )
+
+const goingEvery = 30 * time.Second
 
 // Step is a part of a build. Two steps may run at the same time.
 type Step struct {
@@ -42,93 +39,65 @@ type steps struct {
 	next int
 }
 
-// do runs one part. It reports the part every second while it runs, so that a long compilation does not look like a hang.
+// do runs one part.
 func (s *steps) do(ctx context.Context, name string, part func(ctx context.Context) (cached bool, err error)) error {
-	s.mu.Lock()
-	s.next++
-	step := Step{Number: s.next, Of: s.of, Name: name, State: Started}
-	s.tell(step)
-	s.mu.Unlock()
-
 	begun := time.Now()
+	step := Step{Of: s.of, Name: name}
 	report := func(state State) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
+		if state == Started {
+			s.next++
+			step.Number = s.next
+		}
 		step.State, step.Elapsed = state, time.Since(begun)
 		s.tell(step)
 	}
-	over, stopped := make(chan struct{}), make(chan struct{})
+	report(Started)
+	type result struct {
+		cached bool
+		err    error
+	}
+	over := make(chan result, 1)
 	go func() {
-		defer close(stopped)
-		tick := time.NewTicker(time.Second)
-		defer tick.Stop()
-		for {
-			select {
-			case <-over:
-				return
-			case <-tick.C:
-				report(Going)
-			}
-		}
+		cached, err := part(ctx)
+		over <- result{cached, err}
 	}()
-	cached, err := part(ctx)
-	close(over)
-	<-stopped
-	switch {
-	case err != nil:
-		report(Failed)
-		return fmt.Errorf("%s: %w", name, err)
-	case cached:
-		report(Cached)
-	default:
-		report(Done)
+	tick := time.NewTicker(goingEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			report(Going)
+		case r := <-over:
+			switch {
+			case r.err != nil:
+				report(Failed)
+				return fmt.Errorf("%s: %w", name, r.err)
+			case r.cached:
+				report(Cached)
+			default:
+				report(Done)
+			}
+			return nil
+		}
 	}
-	return nil
 }
 
-// aliveEvery is how often a plain log reports that a step is still running.
-const aliveEvery = 30 * time.Second
-
-// ProgressTo reports steps to w, as Lines does.
+// ProgressTo reports steps to w, with a line for each state.
 func ProgressTo(w io.Writer) func(Step) {
-	if file, is := output.Raw(w).(*os.File); is && term.IsTerminal(int(file.Fd())) {
-		return Lines(file, true)
-	}
-	return Lines(w, false)
-}
-
-// Lines reports steps to w. On a terminal the running step is one line that is overwritten; otherwise each step prints a
-// line at its start, one at its end, and one every 30 seconds in between.
-func Lines(w io.Writer, terminal bool) func(Step) {
-	said := map[int]time.Duration{}
 	return func(s Step) {
-		head := s.Name
+		line := s.Name
 		if s.Of > 0 {
-			head = fmt.Sprintf("[%*d/%d] %s", len(fmt.Sprint(s.Of)), s.Number, s.Of, s.Name)
+			line = fmt.Sprintf("[%*d/%d] %s", len(fmt.Sprint(s.Of)), s.Number, s.Of, s.Name)
 		}
-		elapsed := s.Elapsed.Round(time.Second)
-		clear := ""
-		if terminal {
-			clear = "\r\x1b[K"
-		}
-		var line string
-		switch {
-		case s.State == Started && terminal:
-			line = head + " ..."
-		case s.State == Started:
-			line = head + "\n"
-		case s.State == Going && terminal:
-			line = fmt.Sprintf("%s ... %s", head, elapsed)
-		case s.State == Going && s.Elapsed-said[s.Number] < aliveEvery:
-			return
-		case s.State == Going:
-			said[s.Number] = s.Elapsed
-			line = fmt.Sprintf("%s: still running, %s\n", head, elapsed)
-		case s.State == Cached:
-			line = head + ": from the cache\n"
+		switch s.State {
+		case Started:
+		case Cached:
+			line += ": " + string(s.State)
 		default:
-			line = fmt.Sprintf("%s: %s in %s\n", head, s.State, elapsed)
+			line += fmt.Sprintf(": %s, %s", s.State, s.Elapsed.Round(time.Second))
 		}
-		_, _ = io.WriteString(w, clear+line) // an error of w must not stop the build
+		_, _ = io.WriteString(w, line+"\n") // an error of w must not stop the build
 	}
 }

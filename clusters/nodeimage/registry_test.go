@@ -1,7 +1,6 @@
 package nodeimage
 
 import (
-	"strings"
 	"testing"
 )
 
@@ -19,21 +18,5 @@ func TestRefused(t *testing.T) {
 		if got := refused(line); got != want {
 			t.Errorf("%q: got %v", line, got)
 		}
-	}
-}
-
-func TestStockVersion(t *testing.T) {
-	for image, want := range map[string]string{
-		"registry.example/kindest/node:v1.36.3": "v1.36.3",
-		"kindest/node:v1.37.0@sha256:abc":       "v1.37.0",
-		"kindest/node@sha256:abc":               "",
-		kindDefault():                           "v1.37.0",
-	} {
-		if got := stockVersion(image); got != want {
-			t.Errorf("%s: got %q, want %q", image, got, want)
-		}
-	}
-	if name := kindDefault(); strings.Count(name, ":") != 1 || !strings.Contains(name, "kindest/node@sha256:") {
-		t.Errorf("kind's default is %s, want it by its digest alone", name)
 	}
 }

@@ -19,11 +19,7 @@ type File struct {
 
 // Save writes the node image that the engine holds for a version of Kubernetes ("" means what Ensure takes it to mean) to a file that Load reads
 // on another machine. It builds and pulls nothing. An interrupted Save leaves no file, and an older file as it was.
-func Save(ctx context.Context, e *engine.Engine, version, path string, o Options) (File, error) {
-	return save(ctx, e, version, path, o)
-}
-
-func save(ctx context.Context, e Engine, version, path string, o Options) (File, error) {
+func Save(ctx context.Context, e Engine, version, path string, o Options) (File, error) {
 	if err := checkForm(orDefault(version)); err != nil {
 		return File{}, err
 	}
@@ -46,11 +42,7 @@ func save(ctx context.Context, e Engine, version, path string, o Options) (File,
 }
 
 // SaveBalancer is Save for the load balancer in front of several control planes.
-func SaveBalancer(ctx context.Context, e *engine.Engine, path string, o Options) (File, error) {
-	return saveBalancer(ctx, e, path, o)
-}
-
-func saveBalancer(ctx context.Context, e Engine, path string, o Options) (File, error) {
+func SaveBalancer(ctx context.Context, e Engine, path string, o Options) (File, error) {
 	_, current, err := heldBalancer(ctx, e)
 	switch {
 	case ctx.Err() != nil:

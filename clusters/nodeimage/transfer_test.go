@@ -53,7 +53,7 @@ func TestSaveAndLoad(t *testing.T) {
 		scripts: map[string]string{"save": "cat " + saveTo(t, tarOf(t, parts))},
 	}
 	path := filepath.Join(t.TempDir(), "node.tar.zst")
-	saved, err := save(t.Context(), from, "v1.37.0", path, Options{CacheDir: t.TempDir()})
+	saved, err := Save(t.Context(), from, "v1.37.0", path, Options{CacheDir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,19 +90,6 @@ func TestSaveAndLoad(t *testing.T) {
 	})
 	if err != nil || ref.Image != image.Name {
 		t.Errorf("what was loaded is not taken: %+v, %v", ref, err)
-	}
-}
-
-func TestLoadReplaces(t *testing.T) {
-	image := built("v1.37.0", recipeKey("v1.37.0"), "amd64")
-	parts := savedParts(t, image)
-	e := &fakeEngine{held: map[string]string{image.Name: builtSays}, arch: "amd64", scripts: map[string]string{"load": "cat >/dev/null"}}
-	e.after = func(string, string) { e.held[image.Name] = saysOf(parts, image) }
-	if _, err := load(t.Context(), e, saveTo(t, tarOf(t, parts)), Options{CacheDir: t.TempDir()}); err != nil {
-		t.Fatal(err)
-	}
-	if last := e.asked[len(e.asked)-1]; last != "image rm sha256:aaa" {
-		t.Errorf("the image that lost its name stays: last asked %q", last)
 	}
 }
 
@@ -180,20 +167,6 @@ func TestLoadTakesStockImages(t *testing.T) {
 	}
 }
 
-func TestLoadSaysWhyTheEngineFails(t *testing.T) {
-	image := built("v1.37.0", recipeKey("v1.37.0"), "amd64")
-	e := &fakeEngine{held: map[string]string{}, arch: "amd64", scripts: map[string]string{"load": "cat >/dev/null; echo no space left on device >&2; exit 125"}}
-	_, err := load(t.Context(), e, saveTo(t, tarOf(t, savedParts(t, image))), Options{CacheDir: t.TempDir()})
-	if err == nil || !strings.Contains(err.Error(), "exit status 125:\n  no space left on device") {
-		t.Errorf("got %v", err)
-	}
-	e.scripts["load"] = "cat >/dev/null" // and says nothing, and has nothing
-	if _, err := load(t.Context(), e, saveTo(t, tarOf(t, savedParts(t, image))), Options{CacheDir: t.TempDir()}); err == nil ||
-		!strings.Contains(err.Error(), "find it in fake: ") {
-		t.Errorf("got %v", err)
-	}
-}
-
 func TestSaveRefuses(t *testing.T) {
 	stop := errors.New("Ctrl-C")
 	stopped, end := context.WithCancelCause(t.Context())
@@ -214,7 +187,7 @@ func TestSaveRefuses(t *testing.T) {
 		t.Run(title, func(t *testing.T) {
 			dir := t.TempDir()
 			e := &fakeEngine{held: map[string]string{name: builtSays}, scripts: map[string]string{"save": test.script}}
-			_, err := save(test.ctx, e, test.version, filepath.Join(dir, "node.tar.zst"), Options{CacheDir: t.TempDir()})
+			_, err := Save(test.ctx, e, test.version, filepath.Join(dir, "node.tar.zst"), Options{CacheDir: t.TempDir()})
 			if err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("got %v\nwant %s", err, test.want)
 			}
@@ -222,21 +195,6 @@ func TestSaveRefuses(t *testing.T) {
 				t.Errorf("left %q", left)
 			}
 		})
-	}
-}
-
-// An interrupt in the middle of the engine's work leaves no file.
-func TestSaveIsInterrupted(t *testing.T) {
-	stop := errors.New("Ctrl-C")
-	ctx, end := context.WithCancelCause(t.Context())
-	dir := t.TempDir()
-	e := &fakeEngine{held: map[string]string{builtName("v1.37.0"): builtSays}, scripts: map[string]string{"save": "echo begun; exec sleep 300"}}
-	e.after = func(string, string) { end(stop) }
-	if _, err := save(ctx, e, "v1.37.0", filepath.Join(dir, "node.tar.zst"), Options{CacheDir: t.TempDir()}); !errors.Is(err, stop) {
-		t.Errorf("got %v", err)
-	}
-	if left := inFolder(t, dir); left != nil {
-		t.Errorf("left %q", left)
 	}
 }
 
@@ -248,7 +206,7 @@ func TestSaveOfAnImageWithoutATag(t *testing.T) {
 		held:    map[string]string{kindDefault(): saysOf(parts, image)},
 		scripts: map[string]string{"save": "cat " + saveTo(t, tarOf(t, parts))},
 	}
-	saved, err := save(t.Context(), e, "", filepath.Join(t.TempDir(), "node.tar.zst"), Options{CacheDir: t.TempDir()})
+	saved, err := Save(t.Context(), e, "", filepath.Join(t.TempDir(), "node.tar.zst"), Options{CacheDir: t.TempDir()})
 	if err != nil || saved.Name != kindDefaultTag() {
 		t.Errorf("%+v, %v", saved, err)
 	}
@@ -271,7 +229,7 @@ func TestSaveBalancer(t *testing.T) {
 		if says != "" {
 			e.held[BalancerImage] = says
 		}
-		saved, err := saveBalancer(t.Context(), e, filepath.Join(t.TempDir(), "balancer.tar.zst"), Options{CacheDir: t.TempDir()})
+		saved, err := SaveBalancer(t.Context(), e, filepath.Join(t.TempDir(), "balancer.tar.zst"), Options{CacheDir: t.TempDir()})
 		if want == "" && (err != nil || saved.Name != BalancerImage) || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%s: %+v, %v", says, saved, err)
 		}

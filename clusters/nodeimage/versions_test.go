@@ -77,16 +77,6 @@ var findKindOnce = sync.OnceValues(func() (module, error) {
 	return golang.download(context.Background(), kindModule, kindVersion)
 })
 
-func TestCheckForm(t *testing.T) {
-	for version, ok := range map[string]bool{
-		"v1.37.0": true, "v1.37.10": true, "1.37.0": false, "v1.37": false, "v1.37.0-rc.1": false, "latest": false, "": false,
-	} {
-		if err := checkForm(version); (err == nil) != ok {
-			t.Errorf("%q: %v", version, err)
-		}
-	}
-}
-
 func TestReleases(t *testing.T) {
 	m := newMachine(t)
 	m.answers["go list -m -json -versions k8s.io/api"] = answer{text: `{"Versions":["v0.36.3","v0.37.0-rc.1","v0.37.0","v0.37.10","v0.37.2","v1.5.0"]}`}
@@ -163,20 +153,5 @@ func TestServable(t *testing.T) {
 				t.Errorf("got %q, %v; want %q, %q", got.Version, err, c.want, c.fails)
 			}
 		})
-	}
-}
-
-func TestLaterPatches(t *testing.T) {
-	listed := []string{"v3.6.7", "v3.6.13", "v3.6.8", "v3.6.12", "v3.6.14-rc.0", "v3.7.0", "v3.5.99"}
-	if diff := cmp.Diff([]string{"v3.6.12", "v3.6.13"}, laterPatches(listed, "v3.6.8")); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-}
-
-func TestNoGo(t *testing.T) {
-	m := newMachine(t)
-	m.missing = []string{"go"}
-	if _, err := newGoTool(t.Context(), m.host(), ""); !errors.Is(err, errNoGo) {
-		t.Errorf("got %v", err)
 	}
 }

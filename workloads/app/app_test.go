@@ -3,7 +3,6 @@ package app_test
 import (
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -134,56 +133,5 @@ func TestBadFilesAreNamed(t *testing.T) {
 	}
 	if _, err := app.Read(app.Sources{Files: []string{"no/such/folder"}}); err == nil || !strings.Contains(err.Error(), "no/such/folder") {
 		t.Errorf("a folder that does not exist: %v", err)
-	}
-}
-
-func TestNamespaceOfObjectsThatNameNone(t *testing.T) {
-	for fallback, want := range map[string]string{"": app.DefaultNamespace, "mine": "mine"} {
-		manifests, err := read(t, strings.Replace(web, "{name: web}", "{name: web, namespace: default}", 1))
-		if err != nil {
-			t.Fatal(err)
-		}
-		a, err := app.New(manifests, fallback)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if a.Namespace != want || slices.ContainsFunc(a.Manifests, func(m app.Manifest) bool { return m.Object.GetNamespace() != want }) {
-			t.Errorf("with -n %q: namespace %q, want %q", fallback, a.Namespace, want)
-		}
-	}
-}
-
-// An object without a name gets one, because objects are applied and applying needs a name. No two get the same, and its lines are found.
-func TestObjectsWithoutANameGetOne(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "jobs.yaml")
-	one := "apiVersion: batch/v1\nkind: Job\nmetadata: {generateName: seed-}\nspec:\n  backoffLimit: 0\n---\n"
-	long := strings.Replace(one, "seed-", strings.Repeat("x", 70), 1)
-	if err := os.WriteFile(file, []byte(web+"---\n"+one+one+long), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	manifests, err := app.Read(app.Sources{Files: []string{file}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	a, err := app.New(manifests, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	names := map[string]bool{}
-	for _, m := range a.All() {
-		if m.Object.GetKind() != "Job" {
-			continue
-		}
-		name := m.Object.GetName()
-		if names[name] || len(name) > 63 || !strings.HasPrefix(name, m.Object.GetGenerateName()[:5]) || len(name) < len("seed-00000") {
-			t.Errorf("a Job is named %q", name)
-		}
-		names[name] = true
-		if at := m.Place("spec", "backoffLimit"); !strings.HasPrefix(at, file+":") {
-			t.Errorf("%s is at %s", name, at)
-		}
-	}
-	if len(names) != 3 {
-		t.Errorf("%d Jobs, want 3", len(names))
 	}
 }

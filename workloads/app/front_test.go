@@ -1,7 +1,6 @@
 package app_test
 
 import (
-	"net/url"
 	"strings"
 	"testing"
 
@@ -113,21 +112,6 @@ func TestWhichIngressOrRouteServesAURL(t *testing.T) {
 	want := "web, cart, edge, shop.example.com (Ingress shop), *.example.com (Ingress shop), route.example.com (HTTPRoute route), *.wild.org (HTTPRoute route)"
 	if got := a.Names(); got != want {
 		t.Errorf("names %s, want %s", got, want)
-	}
-}
-
-// A rule without a host is for every host, but not for a Service's mistyped name.
-func TestAnIngressForEveryHost(t *testing.T) {
-	a := appOf(t, web, `
-apiVersion: networking.k8s.io/v1
-kind: Ingress
-metadata: {name: all}
-spec: {defaultBackend: {service: {name: web, port: {number: 80}}}}
-`)
-	for host, want := range map[string]bool{"anything.org": true, "wbe": false} {
-		if _, is := a.Front(&url.URL{Scheme: "http", Host: host}); is != want {
-			t.Errorf("%s: %t", host, is)
-		}
 	}
 }
 

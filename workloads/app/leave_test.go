@@ -166,40 +166,6 @@ func TestWhatTheAPIServerCannotRead(t *testing.T) {
 	}
 }
 
-// An error about the whole names the objects that it is about, and the next step.
-func TestWhatIsThereInPlaceOfAWorkload(t *testing.T) {
-	inSystem := strings.Replace(web, "{name: web}", "{name: web, namespace: kube-system}", 1)
-	for name, test := range map[string]struct{ text, want string }{
-		"a removed group":         {strings.Replace(web, "apps/v1", "extensions/v1beta1", 1), "so there is nothing to test. They have:\n  Deployment web (a.yaml:2) is of extensions/v1beta1: a Deployment, StatefulSet or DaemonSet of apps/v1 is wanted\n  1 Service"},
-		"another kind":            {strings.Replace(web, "apps/v1\nkind: Deployment", "argoproj.io/v1alpha1\nkind: Rollout", 1), "so there is nothing to test. They have:\n  1 Rollout.argoproj.io\n  1 Service"},
-		"a small letter":          {strings.Replace(web, "kind: Deployment", "kind: deployment", 1), "deployment web (a.yaml:2) is of apps/v1: a Deployment, "},
-		"in kube-system":          {inSystem, "Deployment web (a.yaml:4) is in namespace kube-system, which belongs to the cluster itself, and the test removes what it creates: give it another namespace, in its manifest or with `namespace:` of a kustomization"},
-		"a second one":            {web + "---\n" + strings.ReplaceAll(inSystem, "name: web", "name: other"), "Deployment other (a.yaml:22) is in namespace kube-system"},
-		"a namespace of capitals": {strings.Replace(web, "{name: web}", "{name: web, namespace: Prod}", 1) + "---\napiVersion: v1\nkind: Namespace\nmetadata: {name: Prod}\n", `Deployment web (a.yaml) is in namespace "Prod", and Kubernetes takes no such name`},
-		"only the Service":        {strings.Split(web, "---")[0] + "---\napiVersion: v1\nkind: Service\nmetadata: {name: web, namespace: kube-public}\n", "Service web (a.yaml:16) is in namespace kube-public, which belongs to the cluster itself"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			_, err := made(t, map[string]string{"a.yaml": test.text})
-			if err == nil || !strings.Contains(err.Error(), test.want) {
-				t.Errorf("got  %v\nwant %s", err, test.want)
-			}
-		})
-	}
-	for namespace, want := range map[string]string{
-		"kube-system":     "namespace kube-system belongs to the cluster itself: name another one with --namespace",
-		"Not A Namespace": `Deployment web (a.yaml) is in namespace "Not A Namespace", and Kubernetes takes no such name: want lower-case letters, digits and dashes`,
-	} {
-		put(t, map[string]string{"a.yaml": web})
-		all, err := app.Read(app.Sources{Files: []string{"a.yaml"}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := app.New(all, namespace); err == nil || err.Error() != want {
-			t.Errorf("by its flag: %v", err)
-		}
-	}
-}
-
 // many is a file with as many copies of a text, each with a number in place of N.
 func many(t testing.TB, one string, n int) string {
 	t.Helper()

@@ -1,7 +1,6 @@
 package app_test
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -84,20 +83,6 @@ func TestWhatIsNoManifestIsRecognised(t *testing.T) {
 				t.Errorf("it shows what is in the file, or more than a line: %v", err)
 			}
 		})
-	}
-}
-
-// What matters is found among many: at most five files are named.
-func TestAtMostFiveFilesAreNamed(t *testing.T) {
-	files := map[string]string{"k8s/web.yaml": web}
-	for i := range 32 {
-		files[fmt.Sprintf("k8s/board-%02d.json", i)] = `{"panels": [{"title": "` + strings.Repeat(secret, 2000) + `"}]}`
-	}
-	put(t, files)
-	_, err := app.Read(app.Sources{Files: []string{"k8s"}})
-	if err == nil || strings.Count(err.Error(), "\n") != 6 || !strings.HasPrefix(err.Error(), "read manifests: 32 files or folders are not what -f takes:\n  k8s/board-00.json: it has no kind") ||
-		!strings.HasSuffix(err.Error(), "\n  and 27 more") || strings.Contains(err.Error(), secret) {
-		t.Errorf("got %.300v", err)
 	}
 }
 
@@ -189,37 +174,5 @@ func TestWhatIsNoRegularFileIsNotOpened(t *testing.T) {
 	}
 	if at := all[0].Place("kind"); at != "given" { // and it is not opened again
 		t.Errorf("at %s", at)
-	}
-}
-
-// What holdfast writes beside manifests is none.
-func TestFilesOfHoldfastAreLeftOut(t *testing.T) {
-	const own = "apiVersion: holdfast.dev/v1alpha1\nkind: App\napp: {manifests: [.]}\n"
-	put(t, map[string]string{"web.yaml": web, "holdfast.yaml": own, "prod.yaml": own, "holdfast.schema.json": "{}", "artifacts/1/run.json": "{}", "artifacts/1/report.json": "{}"})
-	if all, err := app.Read(app.Sources{Files: []string{"."}}); err != nil || len(all) != 2 || all[0].Place("kind") != "web.yaml:3" {
-		t.Errorf("%v, %v", all, err)
-	}
-	if _, err := app.Read(app.Sources{Files: []string{"prod.yaml"}}); err == nil || err.Error() != "read manifests: prod.yaml: it says what holdfast tests: run 'holdfast test prod.yaml' without -f" {
-		t.Errorf("named: %v", err)
-	}
-	put(t, map[string]string{"web.yaml": web, "artifacts/report.json": "{}"})
-	if _, err := app.Read(app.Sources{Files: []string{"."}}); err == nil || !strings.Contains(err.Error(), "artifacts/report.json: it has no kind") {
-		t.Errorf("a folder of the user's own with that name: %v", err)
-	}
-}
-
-// The lines of a document are those of its file, wherever it is in it.
-func TestLinesOfLaterDocuments(t *testing.T) {
-	put(t, map[string]string{"all.yaml": "# first\n" + web + "--- # second\n" + store + "---\napiVersion: v1\nkind: List\nitems: [{apiVersion: v1, kind: ConfigMap, metadata: {name: c}}]\n"})
-	all, err := app.Read(app.Sources{Files: []string{"all.yaml"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got []string
-	for _, m := range all {
-		got = append(got, m.Object.GetKind()+" "+m.Place("metadata", "name"))
-	}
-	if want := "Deployment all.yaml:5|Service all.yaml:17|StatefulSet all.yaml:23|ConfigMap all.yaml"; strings.Join(got, "|") != want {
-		t.Errorf("got  %s\nwant %s", strings.Join(got, "|"), want)
 	}
 }

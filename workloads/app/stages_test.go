@@ -162,22 +162,3 @@ func TestNamespaces(t *testing.T) {
 		})
 	}
 }
-
-func TestAServiceElsewhereIsFound(t *testing.T) {
-	manifests, err := read(t, web+"---\napiVersion: v1\nkind: Service\nmetadata: {name: db, namespace: other}\nspec: {type: LoadBalancer}\n")
-	if err != nil {
-		t.Fatal(err)
-	}
-	a, err := app.New(manifests, "shop")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for host, want := range map[string]bool{"db.other": true, "db.other.svc": true, "db": false, "web": false, "web.shop": false, "db.other.example.com": false} {
-		if _, is := a.ServiceElsewhere(host); is != want {
-			t.Errorf("%s is elsewhere: %t", host, is)
-		}
-	}
-	if _, is := a.Service("db.other"); is {
-		t.Error("a Service elsewhere is tested")
-	}
-}

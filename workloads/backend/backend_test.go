@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -51,32 +50,6 @@ func TestParse(t *testing.T) {
 	}
 }
 
-func TestParseRefuses(t *testing.T) {
-	tests := map[string]struct {
-		args  []string
-		zones string
-		want  string
-	}{
-		"unknown flag":   {[]string{"--colour=red"}, "", "backend: flag provided but not defined: -colour"},
-		"no duration":    {[]string{"--quiet=long"}, "", `backend: invalid value "long" for flag -quiet: parse error`},
-		"unknown end":    {[]string{"--at-term=explode"}, "", "want drain, shutdown, drop, hold, drop-untrapped or hold-untrapped"},
-		"unknown fault":  {[]string{"--broken=slow"}, "", `broken "slow": want crash or hang`},
-		"negative limit": {[]string{"--limit=-1s"}, "", "backend: quiet 0s, limit -1s: must not be negative"},
-		"argument":       {[]string{"now"}, "", `backend: unexpected argument "now"`},
-		"zones":          {nil, "w1=a,w2", `backend: HOLDFAST_ZONES: "w2": want node=zone`},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			_, err := Parse(test.args, func(name string) string {
-				return map[string]string{EnvZones: test.zones}[name]
-			})
-			if err == nil || !strings.Contains(err.Error(), test.want) {
-				t.Errorf("error %v, want %q in it", err, test.want)
-			}
-		})
-	}
-}
-
 func TestAnswer(t *testing.T) {
 	o := Options{Pod: "backend-1", Node: "w1", Zone: "a", Revision: "5f9c"}
 	for _, test := range []struct{ id, want string }{{"worker-0/fresh/7", "ok worker-0/fresh/7\n"}, {"", "ok -\n"}} {
@@ -95,24 +68,6 @@ func TestAnswer(t *testing.T) {
 			}
 		}
 	}
-}
-
-func TestServiceTime(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		o, began := Options{ServiceTime: 30 * time.Millisecond}, time.Now()
-		w := httptest.NewRecorder()
-		o.answers().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", nil))
-		if took := time.Since(began); took != o.ServiceTime || w.Body.String() != "ok -\n" {
-			t.Errorf("answered %q after %s, want %s", w.Body, took, o.ServiceTime)
-		}
-		gone, cancel := context.WithCancel(t.Context())
-		cancel()
-		w = httptest.NewRecorder()
-		o.answers().ServeHTTP(w, httptest.NewRequestWithContext(gone, http.MethodGet, "/", nil))
-		if w.Body.Len() > 0 {
-			t.Errorf("a client that went away is answered %q", w.Body)
-		}
-	})
 }
 
 // single is an in-memory listener with one connection.
@@ -223,20 +178,5 @@ func TestRun(t *testing.T) {
 	}
 	if _, err := client.Get("http://" + o.Listen + "/"); err == nil {
 		t.Error("still answers after the end")
-	}
-}
-
-func TestRunEndsBeforeItBegins(t *testing.T) {
-	ctx, term := context.WithCancel(t.Context())
-	term()
-	if err := Run(ctx, Options{Listen: "nowhere:x", StartDelay: time.Hour}); err != nil {
-		t.Error(err)
-	}
-}
-
-func TestRunWithoutAPort(t *testing.T) {
-	err := Run(t.Context(), Options{Listen: "127.0.0.1:none"})
-	if err == nil || !strings.Contains(err.Error(), "backend: listen tcp") {
-		t.Errorf("error %v", err)
 	}
 }

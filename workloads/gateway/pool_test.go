@@ -38,71 +38,6 @@ func (p *pool) find(address string) *upstream {
 	return nil
 }
 
-func TestUpstreamsTakeTurns(t *testing.T) {
-	p := newPool("c", "a", "b", "a") // order and duplicates do not matter
-	if got, want := picks(p, 10), "a b c b c a c a b a"; got != want {
-		t.Errorf("got %s, want %s", got, want)
-	}
-	p.set(nil)
-	if got := picks(p, 1); got != "none" {
-		t.Errorf("an empty pool: got %s", got)
-	}
-	if !p.ready() || new(pool).ready() {
-		t.Error("a pool must be ready exactly when its upstreams are known, even if there are none")
-	}
-}
-
-// TestTwoLanesMeetAllUpstreams: lanes with the same rate alternate.
-func TestTwoLanesMeetAllUpstreams(t *testing.T) {
-	for _, addresses := range []string{"a b", "a b c", "a b c d e f"} {
-		p := newPool(strings.Fields(addresses)...)
-		met := [2]map[string]int{{}, {}}
-		for i := range 2 * 72 {
-			met[i%2][p.pick(nil).address]++
-		}
-		for lane, counts := range met {
-			for _, a := range strings.Fields(addresses) {
-				if want := 72 / len(p.members); counts[a] != want {
-					t.Errorf("of %s lane %d met %s %d times in 72, want %d", addresses, lane, a, counts[a], want)
-				}
-			}
-		}
-	}
-}
-
-func TestPickPrefers(t *testing.T) {
-	p := newPool("a", "b", "c", "d")
-	a, b, c, d := p.find("a"), p.find("b"), p.find("c"), p.find("d")
-	b.unhealthy, b.bad = true, 2
-	c.ejected, c.bad = time.Now().Add(time.Hour), 1
-	d.bad = 3
-	pick := func(tried ...*upstream) string {
-		p.turn = 0
-		return p.pick(tried).address
-	}
-	for what, got := range map[string]string{
-		"usable, not tried: a":    pick(d),
-		"usable, not tried: d":    pick(a, b),
-		"usable, failed least: a": pick(a, d),
-	} {
-		if _, want, _ := strings.Cut(what, ": "); got != want {
-			t.Errorf("%s: got %s", what, got)
-		}
-	}
-	a.bad = 4
-	if got := pick(a, d, a); got != "d" {
-		t.Errorf("when a failed more often than d: got %s, want d", got)
-	}
-	a.unhealthy, d.unhealthy = true, true
-	if got := pick(); got != "c" {
-		t.Errorf("when none is usable: got %s, want c, which failed least", got)
-	}
-	p.answered(b, true)
-	if got := pick(b); got != "b" {
-		t.Errorf("when b was well again: got %s, want b", got)
-	}
-}
-
 func TestHealth(t *testing.T) {
 	tests := map[string]struct {
 		checks string // + is a success
@@ -160,19 +95,4 @@ func TestEjection(t *testing.T) {
 			t.Error("ejected though ejection is off")
 		}
 	})
-}
-
-func TestSetKeepsWhatIsKnown(t *testing.T) {
-	p := newPool("a", "b")
-	p.checked(p.find("a"), false)
-	p.checked(p.find("a"), false)
-	p.set([]string{"a", "c"})
-	if p.find("a").usable(time.Now()) {
-		t.Error("upstream a lost its state: it was unhealthy")
-	}
-	p.set([]string{"c"})
-	p.set([]string{"a", "c"})
-	if !p.find("a").usable(time.Now()) {
-		t.Error("upstream a, removed and added again, kept its old state")
-	}
 }

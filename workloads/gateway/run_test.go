@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -190,52 +189,6 @@ func TestRun(t *testing.T) {
 	term()
 	if err := <-ended; err != nil {
 		t.Error(err)
-	}
-}
-
-// TestRunChecksFixedUpstreams: once the dead upstream has been found, no request needs a second try.
-func TestRunChecksFixedUpstreams(t *testing.T) {
-	o := Options{
-		Upstreams: []string{backend(t, good), refuses(t)}, Health: Health{Every: 5 * time.Millisecond},
-		Ejection: Ejection{Off: true}, Serve: serve.Options{AtTerm: serve.Drop},
-	}
-	url, term, ended := gatewayAt(t, o, nil)
-	becomes(t, url, http.StatusOK, ended)
-	for !strings.Contains(ask(t, http.MethodGet, url+StatsPath, nil).Body, `"healthy":false`) {
-		<-time.After(time.Millisecond)
-	}
-	for range 10 {
-		if got, want := ask(t, http.MethodGet, url, nil), (answer{200, "1", "ok\n"}); got != want {
-			t.Errorf("got %+v, want %+v", got, want)
-		}
-	}
-	term()
-	if err := <-ended; err != nil {
-		t.Error(err)
-	}
-}
-
-func TestRunRefuses(t *testing.T) {
-	noCluster := func() (kubernetes.Interface, error) { return nil, errors.New("no cluster") }
-	tests := map[string]struct {
-		options Options
-		want    string
-	}{
-		"nothing":    {Options{}, "no upstreams"},
-		"no cluster": {Options{Namespace: "ns", Service: "b"}, "no cluster"},
-		"no port":    {Options{Upstreams: []string{"a:1"}, Listen: "127.0.0.1:none", Health: Health{Off: true}}, "listen tcp"},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			err := run(t.Context(), test.options.WithDefaults(), noCluster)
-			if err == nil || !strings.Contains(err.Error(), test.want) {
-				t.Errorf("error %v, want %q in it", err, test.want)
-			}
-		})
-	}
-	t.Setenv("KUBERNETES_SERVICE_HOST", "")
-	if err := Run(t.Context(), Options{Namespace: "ns", Service: "b"}); err == nil || !strings.Contains(err.Error(), "gateway: find the cluster") {
-		t.Errorf("error %v", err)
 	}
 }
 

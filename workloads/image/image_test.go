@@ -4,7 +4,6 @@ import (
 	"archive/tar"
 	"debug/elf"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -15,7 +14,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-containerregistry/pkg/name"
@@ -102,26 +100,6 @@ func TestBuild(t *testing.T) {
 	}
 }
 
-// TestBuildAddon: a third-party program gets an image of its own, and is started under its own name.
-func TestBuildAddon(t *testing.T) {
-	static, dir := program(t, asItIs), t.TempDir()
-	ours, _, err := Build(static, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ref, archive, err := BuildAddon("descheduler", static, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, digits, _ := strings.Cut(ours, ":"); ref != "holdfast.local/addon/descheduler:"+digits {
-		t.Errorf("ref %q, and ours of the same program is %q", ref, ours)
-	}
-	checkImage(t, ref, archive, "descheduler", static)
-	if files, _ := filepath.Glob(filepath.Join(dir, "holdfast-*")); len(files) != 2 { // prune uses the same pattern
-		t.Errorf("archives %q, want ours and the add-on's", files)
-	}
-}
-
 // TestBuildIsRepeatable: two machines that build the same executable get the same image, byte for byte.
 func TestBuildIsRepeatable(t *testing.T) {
 	static := program(t, asItIs)
@@ -143,41 +121,6 @@ func TestBuildIsRepeatable(t *testing.T) {
 	other := program(t, longer)
 	if ref, _, err := Build(other, t.TempDir()); err != nil || ref == refs[0] {
 		t.Errorf("another executable: %s, %v", ref, err)
-	}
-}
-
-func TestOldArchivesAreRemoved(t *testing.T) {
-	static, dir := program(t, asItIs), t.TempDir()
-	names := map[string]time.Duration{
-		"holdfast-000000000000.tar": 2 * keep, "holdfast-111111111111.tar": keep / 2, "holdfast-9.part": 2 * keep, "yours.tar": 2 * keep,
-	}
-	for name, age := range names {
-		path, then := filepath.Join(dir, name), time.Now().Add(-age)
-		if err := errors.Join(os.WriteFile(path, nil, 0o600), os.Chtimes(path, then, then)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	_, archive, err := Build(static, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	old := time.Now().Add(-2 * keep)
-	if err := os.Chtimes(archive, old, old); err != nil {
-		t.Fatal(err)
-	}
-	if _, _, err := Build(static, dir); err != nil { // using the archive makes it young again
-		t.Fatal(err)
-	}
-	prune(dir, time.Now().Add(-keep))
-	var left []string
-	files, err := os.ReadDir(dir)
-	for _, f := range files {
-		left = append(left, f.Name())
-	}
-	want := []string{filepath.Base(archive), "holdfast-111111111111.tar", "yours.tar"}
-	slices.Sort(want)
-	if diff := cmp.Diff(want, left); diff != "" || err != nil {
-		t.Errorf("left (-want +got): %v\n%s", err, diff)
 	}
 }
 

@@ -2,14 +2,11 @@ package serve
 
 import (
 	"bufio"
-	"bytes"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -57,26 +54,6 @@ func TestFramesEndWhereTheyEnd(t *testing.T) {
 		}
 		if !slices.Equal(got, want) {
 			t.Errorf("written %d bytes at a time, a frame may stand at %v, want %v", size, got, want)
-		}
-	}
-}
-
-// A connection that begins like HTTP/2 but is not HTTP/2 is left alone.
-func TestOnlyHTTP2IsAsked(t *testing.T) {
-	for _, said := range []string{"GET / HTTP/1.1\r\n", "P", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r", strings.Replace(preface, "SM", "MS", 1)} {
-		for _, size := range []int{1, 7, 100} {
-			var wrote bytes.Buffer
-			c := &conn{Conn: script{strings.NewReader(said), &wrote}}
-			for b := make([]byte, size); ; {
-				if _, err := c.Read(b); err != nil {
-					break
-				}
-			}
-			c.goAway()
-			_, _ = c.Write([]byte("HTTP/1.1 200 OK"))
-			if got := wrote.String(); got != "HTTP/1.1 200 OK" {
-				t.Errorf("after %q it wrote %q", said, got)
-			}
 		}
 	}
 }
@@ -170,26 +147,6 @@ func TestDrainOfWhatLasts(t *testing.T) {
 	}
 }
 
-// A server that does not shut down cleanly notifies no handler and cuts long-lived connections.
-func TestCutsWhatLasts(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := newPipes()
-		term, ended := start(t, l, Options{AtTerm: Hold, Limit: 5 * time.Second}, lastingHandler)
-		c := dial(t, l)
-		c.says("GET / HTTP/1.1\r\nHost: server\r\n\r")
-		term()
-		<-time.After(4 * time.Second)
-		c.says("one")
-		c.hears("heard one")
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
-		if line, err := c.read.ReadString('\n'); line != "" || err != io.EOF {
-			t.Errorf("heard %q, %v; want the end", line, err)
-		}
-	})
-}
-
 // Shutdown finishes the requests in flight and cuts long-lived connections without notifying their handlers.
 func TestShutdownForgetsWhatLasts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -218,14 +175,6 @@ func TestShutdownForgetsWhatLasts(t *testing.T) {
 			t.Error(err)
 		}
 	})
-}
-
-// For a request of another server, Leaving and Closing never fire.
-func TestLastingElsewhere(t *testing.T) {
-	r := httptest.NewRequest(http.MethodGet, "/", nil)
-	if Leaving(r.Context()) != nil || Closing(r.Context()) != nil {
-		t.Error("a request of another server has a Leaving or Closing channel")
-	}
 }
 
 // HTTP/2 requests that are on their way at SIGTERM are answered. They are not refused, so the client does not send them

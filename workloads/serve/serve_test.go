@@ -35,29 +35,6 @@ func TestDrainAnswersWhatIsConnected(t *testing.T) {
 	})
 }
 
-func TestDrainEndsWhenAllIsQuiet(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := newPipes()
-		term, ended := start(t, l, Options{}, empty)
-		idle, unused, probing := dial(t, l), dial(t, l), dial(t, l)
-		idle.mustGet("/", false)
-		probing.mustGet(ReadyPath, false)
-		began := time.Now()
-		term()
-		<-time.After(DefaultQuiet / 2)
-		probing.mustGet(HealthPath, true) // probes do not count as traffic
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
-		if took := time.Since(began).Round(100 * time.Millisecond); took != DefaultQuiet {
-			t.Errorf("it took %s to end, want %s", took, DefaultQuiet)
-		}
-		if idle.get("/") != nil || unused.get("/") != nil {
-			t.Error("a connection is still open after the end")
-		}
-	})
-}
-
 func TestDrainFinishesWhatIsInFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newPipes()
@@ -133,59 +110,6 @@ func TestDropCutsWhatIsInFlight(t *testing.T) {
 	}
 }
 
-// TestWithoutATrapNothingIsWaitedFor: without a trap the server cuts what is in flight at that moment and does not wait.
-func TestWithoutATrapNothingIsWaitedFor(t *testing.T) {
-	for way, want := range map[AtTerm]time.Duration{DropUntrapped: 0, HoldUntrapped: 8 * time.Second} {
-		t.Run(string(way), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				l := newPipes()
-				term, ended := start(t, l, Options{AtTerm: way, Limit: 8 * time.Second}, func(_ http.ResponseWriter, r *http.Request) {
-					<-r.Context().Done()
-				})
-				go func() {
-					<-time.After(time.Second)
-					term()
-				}()
-				began := time.Now()
-				if dial(t, l).get("/") != nil {
-					t.Error("answered")
-				}
-				if err := <-ended; err != nil || time.Since(began) != time.Second+want {
-					t.Errorf("error %v after %s, want none after %s", err, time.Since(began), time.Second+want)
-				}
-			})
-		})
-	}
-	synctest.Test(t, func(t *testing.T) {
-		term, ended := start(t, newPipes(), Options{AtTerm: DropUntrapped}, empty)
-		began := time.Now()
-		term()
-		if err := <-ended; err != nil || time.Since(began) != 0 {
-			t.Errorf("no request: error %v after %s, want none at once", err, time.Since(began))
-		}
-	})
-}
-
-// TestDropWaitsForARequestToCut: Drop waits for a request, because an exit without one would go unnoticed.
-func TestDropWaitsForARequestToCut(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := newPipes()
-		term, ended := start(t, l, Options{AtTerm: Drop}, empty)
-		idle := dial(t, l)
-		idle.mustGet("/", false)
-		began := time.Now()
-		term()
-		<-time.After(trapLimit / 2)
-		idle.mustGet(HealthPath, false) // the trap does not hold probes
-		if idle.get("/") != nil {
-			t.Error("the next request was answered")
-		}
-		if err := <-ended; err != nil || time.Since(began) != trapLimit/2 {
-			t.Errorf("error %v after %s, want none after %s", err, time.Since(began), trapLimit/2)
-		}
-	})
-}
-
 func TestHoldServesOnAndCutsARequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newPipes()
@@ -208,18 +132,6 @@ func TestHoldServesOnAndCutsARequest(t *testing.T) {
 	})
 }
 
-func TestHoldEndsWithoutARequest(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := newPipes()
-		term, ended := start(t, l, Options{AtTerm: Hold, Limit: 5 * time.Second}, empty)
-		began := time.Now()
-		term()
-		if err := <-ended; err != nil || time.Since(began) != 6*time.Second {
-			t.Errorf("error %v after %s, want none after 6s", err, time.Since(began))
-		}
-	})
-}
-
 func TestCloseAfter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newPipes()
@@ -238,56 +150,4 @@ func TestCloseAfter(t *testing.T) {
 			t.Error(err)
 		}
 	})
-}
-
-func TestProbes(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := newPipes()
-		ready := false
-		term, ended := start(t, l, Options{AtTerm: Drop, Ready: func() bool { return ready }}, empty)
-		c := dial(t, l)
-		c.mustGet(HealthPath, false)
-		if response := c.get(ReadyPath); response == nil || response.StatusCode != http.StatusServiceUnavailable {
-			t.Errorf("%s of a server that is not ready: %v", ReadyPath, response)
-		}
-		ready = true
-		c.mustGet(ReadyPath, false)
-		term()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
-	})
-}
-
-func TestBrokenListener(t *testing.T) {
-	l := newPipes()
-	_ = l.Close()
-	_, ended := start(t, l, Options{}, empty)
-	if err := <-ended; err == nil || !strings.Contains(err.Error(), "serve on memory: ") {
-		t.Errorf("error %v", err)
-	}
-}
-
-func TestValidate(t *testing.T) {
-	tests := map[string]struct {
-		options Options
-		want    string
-	}{
-		"zero":        {Options{}, ""},
-		"hold":        {Options{AtTerm: Hold, Limit: time.Second, CloseAfter: 1}, ""},
-		"unknown end": {Options{AtTerm: "explode"}, `at SIGTERM "explode": want drain, shutdown, drop, hold, drop-untrapped or hold-untrapped`},
-		"quiet":       {Options{Quiet: -1}, "quiet -1ns, limit 0s: must not be negative"},
-		"close after": {Options{CloseAfter: -1}, "close after -1 requests: must not be negative"},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			got := ""
-			if err := test.options.Validate(); err != nil {
-				got = err.Error()
-			}
-			if got != test.want {
-				t.Errorf("got %q, want %q", got, test.want)
-			}
-		})
-	}
 }
