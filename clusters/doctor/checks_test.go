@@ -135,21 +135,6 @@ func TestChecksNotice(t *testing.T) {
 			},
 			check: "disk", status: Warn, found: "5.0 GiB free", remedy: "make 8.0 GiB available to build node images, or set HOLDFAST_CACHE",
 		},
-		"leftovers": {
-			change: func(_ *testing.T, c changed) {
-				c.e.lists = map[string]string{
-					"ps --all --filter label=io.x-k8s.kind.cluster": "holdfast-a-worker\nsomebody-elses\nholdfast-a-worker2\n" +
-						"holdfast-a-worker3\nholdfast-a-control-plane\n",
-					"network ls": "bridge\nholdfast-a\n",
-					"volume ls":  "0123 map[]\n" + strings.Repeat("4", 64) + " map[holdfast-a-worker:true]\n",
-					"images":     "localhost/holdfast-probe-x\n",
-				}
-			},
-			check: "leftovers", status: Warn,
-			found: "container holdfast-a-worker, holdfast-a-worker2, holdfast-a-worker3 and 1 more; " +
-				"image localhost/holdfast-probe-x; network holdfast-a; volume 444444444444: left by earlier runs, or in use by a current run",
-			remedy: "holdfast down --all",
-		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -72,7 +72,7 @@ func (m *machine) examine(ctx context.Context, o Options) Report {
 	for _, check := range slices.Concat(
 		[]Check{engineCheck},
 		m.where(ctx, found, o),
-		[]Check{firstRun(ctx, found, o), balancer(ctx, found), leftovers(ctx, found)},
+		[]Check{firstRun(ctx, found, o)},
 	) {
 		report.Add(check)
 	}

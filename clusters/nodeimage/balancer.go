@@ -57,7 +57,7 @@ const envoyScript = "#!/bin/sh\nexec /usr/local/bin/holdfast " + balancer.Comman
 // and up after one success, and connections to a control plane time out after 250 ms and are not retried. A HAProxy health
 // check that cannot connect gives up after 2 s, so a dead control plane is noticed within 8 s (seen: 7 s). Envoy's check
 // waits for 3 s, so Envoy needs up to 10 s. Until then new connections that are routed to the dead control plane fail.
-// `holdfast doctor` and `holdfast image list` show which program a cluster uses.
+// `holdfast image list` shows which program a cluster uses.
 //
 // Source: https://github.com/kubernetes/kubeadm/blob/main/docs/ha-considerations.md
 func EnsureBalancer(ctx context.Context, e *engine.Engine, o Options) (Balancer, error) {

@@ -14,9 +14,6 @@ import (
 
 var versionForm = regexp.MustCompile(`^v1\.\d+\.\d+$`)
 
-// shownVersions is the number of versions that an error suggests.
-const shownVersions = 5
-
 // Versions are the released versions of Kubernetes, newest first. The Go module proxy may refuse to serve a listed version;
 // that shows only when its source is requested.
 func Versions(ctx context.Context) ([]string, error) {
@@ -44,34 +41,13 @@ func (g goTool) releases(ctx context.Context) ([]string, error) {
 	return versions, nil
 }
 
-// kubernetesSource downloads the module k8s.io/kubernetes. The error for an unavailable version suggests versions near it.
+// kubernetesSource downloads the module k8s.io/kubernetes.
 func (g goTool) kubernetesSource(ctx context.Context, version string) (module, error) {
 	source, cause := g.download(ctx, kubernetesModule, version)
 	if cause == nil || ctx.Err() != nil {
 		return source, cause
 	}
-	known, err := g.releases(ctx)
-	if err != nil || len(known) == 0 {
-		return module{}, fmt.Errorf("get the source of Kubernetes %s: %w", version, cause)
-	}
-	near := strings.Join(nearest(known, version), ", ")
-	if slices.Contains(known, version) {
-		return module{}, fmt.Errorf("get the source of Kubernetes %s: the version exists, but cannot be downloaded; try one near it: %s (%w)",
-			version, near, cause)
-	}
-	return module{}, fmt.Errorf("kubernetes %s does not exist; near it are %s (%w)", version, near, cause)
-}
-
-// nearest returns up to shownVersions of the known versions, nearest first: by minor version, then by patch.
-func nearest(known []string, wanted string) []string {
-	near := slices.DeleteFunc(slices.Clone(known), func(v string) bool { return v == wanted })
-	minor, patch := numbers(wanted)
-	distance := func(v string) int {
-		m, p := numbers(v)
-		return 1000*max(m-minor, minor-m) + max(p-patch, patch-p)
-	}
-	slices.SortStableFunc(near, func(a, b string) int { return distance(a) - distance(b) })
-	return near[:min(len(near), shownVersions)]
+	return module{}, fmt.Errorf("get the source of Kubernetes %s, which may not exist or may not be served; 'holdfast image versions' lists versions: %w", version, cause)
 }
 
 // numbers are the minor version and the patch of vX.minor.patch.

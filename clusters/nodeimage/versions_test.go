@@ -89,47 +89,6 @@ func TestReleases(t *testing.T) {
 	}
 }
 
-func TestKubernetesSource(t *testing.T) {
-	const listed = `{"Versions":["v0.34.4","v0.35.4","v0.36.2","v0.36.3","v0.37.0","v0.37.1","v0.37.2"]}`
-	for _, c := range []struct {
-		name, version string
-		answer        answer
-		list          answer
-		want          string // of the error; empty if the download succeeds
-	}{
-		{name: "available", version: "v1.37.1", answer: answer{text: `{"Dir":"/m","Version":"v1.37.1"}`}},
-		{
-			name: "refused", version: "v1.37.2", list: answer{text: listed},
-			answer: answer{text: `{"Error":"reading x: 403 Forbidden\n\tno"}`, err: errors.New("exit status 1")},
-			want: "get the source of Kubernetes v1.37.2: the version exists, but cannot be downloaded; " +
-				"try one near it: v1.37.1, v1.37.0, v1.36.2, v1.36.3, v1.35.4 (reading x: 403 Forbidden no)",
-		},
-		{
-			name: "does not exist", version: "v1.37.9", list: answer{text: listed},
-			answer: answer{text: `{"Error":"unknown revision"}`, err: errors.New("exit status 1")},
-			want:   "kubernetes v1.37.9 does not exist; near it are v1.37.2, v1.37.1, v1.37.0, v1.36.3, v1.36.2 (unknown revision)",
-		},
-		{
-			name: "no proxy answers", version: "v1.37.1", list: answer{err: errors.New("dial: refused")},
-			answer: answer{err: errors.New("dial: refused")},
-			want:   "get the source of Kubernetes v1.37.1: dial: refused",
-		},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			m := newMachine(t)
-			m.answers["go mod download -json k8s.io/kubernetes@"+c.version] = c.answer
-			m.answers["go list -m -json -versions k8s.io/api"] = c.list
-			got, err := m.golang(t).kubernetesSource(t.Context(), c.version)
-			switch {
-			case c.want == "" && (err != nil || got.Dir != "/m"):
-				t.Errorf("got %+v, %v", got, err)
-			case c.want != "" && (err == nil || err.Error() != c.want):
-				t.Errorf("got  %v\nwant %s", err, c.want)
-			}
-		})
-	}
-}
-
 func TestServable(t *testing.T) {
 	const path = "example.org/etcd"
 	refuse := answer{text: `{"Error":"403"}`, err: errors.New("exit status 1")}
