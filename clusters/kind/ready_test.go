@@ -40,48 +40,6 @@ func setReady(status corev1.ConditionStatus, message string) func(*corev1.Node) 
 	return func(n *corev1.Node) { n.Status.Conditions[1].Status, n.Status.Conditions[1].Message = status, message }
 }
 
-func TestLacking(t *testing.T) {
-	cp, w1, load := planned[0], planned[1], planned[2]
-	for _, tt := range []struct {
-		name  string
-		nodes []corev1.Node
-		want  []string
-	}{
-		{"all ready", []corev1.Node{nodeFor(load, nil), nodeFor(cp, nil), nodeFor(w1, nil)}, nil},
-		{"one of three registered", []corev1.Node{nodeFor(cp, nil)}, []string{
-			"node w1: not registered", "node load: not registered",
-		}},
-		{"no network yet", []corev1.Node{
-			nodeFor(cp, nil), nodeFor(load, nil),
-			nodeFor(w1, setReady(corev1.ConditionFalse, "cni config uninitialized\nand more")),
-		}, []string{"node w1: Ready=False (cni config uninitialized)"}},
-		{"unknown without a message", []corev1.Node{
-			nodeFor(cp, setReady(corev1.ConditionUnknown, "")), nodeFor(load, nil), nodeFor(w1, nil),
-		}, []string{"node cp: Ready=Unknown"}},
-		{"nothing reported", []corev1.Node{
-			nodeFor(cp, func(n *corev1.Node) { n.Status.Conditions = nil }), nodeFor(load, nil), nodeFor(w1, nil),
-		}, []string{"node cp: Ready never reported"}},
-		{"labels and pod addresses", []corev1.Node{
-			nodeFor(cp, nil), nodeFor(load, func(n *corev1.Node) { n.Spec.PodCIDR = "" }),
-			nodeFor(w1, func(n *corev1.Node) { n.Labels = nil }),
-		}, []string{
-			`node w1: label holdfast.dev/role is "", not "worker"`,
-			`node w1: label topology.kubernetes.io/zone is "", not "a"`,
-			"node load: no podCIDR assigned",
-		}},
-		{"the load node in a zone", []corev1.Node{
-			nodeFor(cp, nil), nodeFor(w1, nil),
-			nodeFor(load, func(n *corev1.Node) { n.Labels[clusters.LabelZone] = "a" }),
-		}, []string{`node load: label topology.kubernetes.io/zone is "a", not ""`}},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			if diff := cmp.Diff(tt.want, lacking(planned, tt.nodes)); diff != "" {
-				t.Errorf("lacking (-want +got):\n%s", diff)
-			}
-		})
-	}
-}
-
 // podOn is a ready pod.
 func podOn(node, name, ip string, change func(*corev1.Pod)) corev1.Pod {
 	pod := corev1.Pod{

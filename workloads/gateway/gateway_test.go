@@ -2,14 +2,12 @@ package gateway
 
 import (
 	"bufio"
-	"context"
 	"encoding/json"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -248,48 +246,5 @@ func TestTransportRepeatsNothing(t *testing.T) {
 	}
 }
 
-// stale is an upstream whose first two connections, made concurrently, answer one request each and nothing after that.
-func stale(t *testing.T) string {
-	t.Helper()
-	var both sync.WaitGroup
-	both.Add(2)
-	var connections atomic.Int64
-	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		n, _ := r.Context().Value(connectionKey{}).(*atomic.Int64)
-		switch {
-		case n == nil:
-			good(w, r)
-		case n.Add(1) == 1:
-			both.Done()
-			both.Wait()
-			good(w, r)
-		default:
-			<-r.Context().Done()
-		}
-	}))
-	s.Config.ConnContext = func(ctx context.Context, _ net.Conn) context.Context {
-		if connections.Add(1) > 2 {
-			return ctx
-		}
-		return context.WithValue(ctx, connectionKey{}, new(atomic.Int64))
-	}
-	s.Start()
-	t.Cleanup(s.Close)
-	return s.Listener.Addr().String()
-}
-
 // connectionKey is the context key of the number of requests on a stale connection.
 type connectionKey struct{}
-
-// TestSecondTriesConnectAnew: when a pod behind an upstream dies, all kept connections to it are dead.
-func TestSecondTriesConnectAnew(t *testing.T) {
-	_, url := front(t, Options{PerTry: 200 * time.Millisecond}, stale(t))
-	var both sync.WaitGroup
-	for range 2 {
-		both.Go(func() { ask(t, http.MethodGet, url, nil) })
-	}
-	both.Wait()
-	if got, want := ask(t, http.MethodGet, url, nil), (answer{200, "2", "ok\n"}); got != want {
-		t.Errorf("got %+v, want %+v", got, want)
-	}
-}

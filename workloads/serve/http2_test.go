@@ -6,7 +6,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -16,46 +15,6 @@ import (
 // frame is an HTTP/2 frame with a payload of this size.
 func frame(kind, flags byte, length int) []byte {
 	return append([]byte{0, byte(length >> 8), byte(length), kind, flags, 0, 0, 0, 1}, make([]byte, length)...)
-}
-
-// A frame may be inserted after every frame, except within a header block and before the first frame.
-func TestFramesEndWhereTheyEnd(t *testing.T) {
-	const settings, data = 4, 0
-	var stream []byte
-	var ends []int // where a frame may be inserted
-	for _, f := range []struct {
-		frame []byte
-		after bool
-	}{
-		{frame(settings, 0, 300), true}, {frame(frameHeaders, flagEndHeaders, 20), true}, {frame(data, 1, 0), true},
-		{frame(frameHeaders, 0, 5), false}, {frame(frameContinuation, 0, 1), false}, {frame(frameContinuation, flagEndHeaders, 7), true},
-		{frame(data, flagEndHeaders, 9), true},
-	} {
-		stream = append(stream, f.frame...)
-		if f.after {
-			ends = append(ends, len(stream))
-		}
-	}
-	for size := 1; size <= len(stream); size++ {
-		var f frames
-		if f.between() {
-			t.Fatal("a frame may stand before the first")
-		}
-		var got, want []int
-		for at := 0; at < len(stream); at += size {
-			end := min(at+size, len(stream))
-			f.follow(stream[at:end])
-			if f.between() {
-				got = append(got, end)
-			}
-			if slices.Contains(ends, end) {
-				want = append(want, end)
-			}
-		}
-		if !slices.Equal(got, want) {
-			t.Errorf("written %d bytes at a time, a frame may stand at %v, want %v", size, got, want)
-		}
-	}
 }
 
 // script is a connection with fixed input.
@@ -145,36 +104,6 @@ func TestDrainOfWhatLasts(t *testing.T) {
 			})
 		})
 	}
-}
-
-// Shutdown finishes the requests in flight and cuts long-lived connections without notifying their handlers.
-func TestShutdownForgetsWhatLasts(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := newPipes()
-		term, ended := start(t, l, Options{AtTerm: Shutdown}, func(w http.ResponseWriter, r *http.Request) {
-			if r.URL.Path == "/lasts" {
-				lastingHandler(w, r)
-				return
-			}
-			<-time.After(3 * time.Second)
-		})
-		c, slow := dial(t, l), dial(t, l)
-		c.says("GET /lasts HTTP/1.1\r\nHost: server\r\n\r")
-		c.says("one")
-		c.hears("heard one")
-		began := time.Now()
-		time.AfterFunc(time.Second, term)
-		slow.mustGet("/", true)
-		if took := time.Since(began); took != 3*time.Second {
-			t.Errorf("answered after %s", took)
-		}
-		if line, err := c.read.ReadString('\n'); line != "" || err != io.EOF {
-			t.Errorf("heard %q, %v; want the end", line, err)
-		}
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
-	})
 }
 
 // HTTP/2 requests that are on their way at SIGTERM are answered. They are not refused, so the client does not send them
