@@ -22,31 +22,44 @@ import (
 	"github.com/holdfast-ha/holdfast/workloads"
 )
 
-// An audit with findings sends only read requests.
-func TestReadOnlyReads(t *testing.T) {
-	w := newWorld(t, mutant{backend: workloads.Backend{Spread: workloads.NoSpread, Budget: workloads.NoBudget}})
-	w.settle()
-	w.client.ClearActions()
-	c, err := Read(t.Context(), w.client, Scope{Namespaces: []string{shop}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if r := Audit(c, Options{}); len(r.Findings) != 2 {
-		t.Errorf("found %s", listed(r.Findings))
-	}
-	var got []string
-	for _, a := range w.client.Actions() {
-		if verb := a.GetVerb(); verb != "get" && verb != "list" && verb != "watch" {
-			t.Errorf("%s %s", verb, a.GetResource().Resource)
+// Read gets and lists what Access names, no more and no less.
+func TestAccessIsWhatReadUses(t *testing.T) {
+	for name, scope := range map[string]Scope{
+		"all": {}, "a namespace": {Namespaces: []string{shop}}, "no ConfigMaps": {Skip: []string{"fixed-node-ports"}},
+		"no budgets":     {Skip: []string{"no-budget", "budget-blocks-drains", "budget-covers-nothing", "unhealthy-pods-block-drains"}},
+		"no rule at all": {Namespaces: []string{shop}, Skip: ids(Rules)},
+	} {
+		w := newWorld(t, good, with(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: shop}}))
+		w.client.ClearActions()
+		if _, err := Read(w.ctx, w.client, scope); err != nil {
+			t.Fatal(err)
 		}
-		got = append(got, strings.TrimSpace(a.GetVerb()+" "+a.GetResource().Resource+" "+a.GetNamespace()))
+		var used, granted []string
+		for _, a := range w.client.Actions() {
+			used = append(used, strings.Join([]string{a.GetVerb(), a.GetResource().Group, a.GetResource().Resource}, " "))
+		}
+		for _, a := range scope.Access() {
+			granted = append(granted, strings.Join([]string{a.Verb, a.Group, string(a.Resource)}, " "))
+		}
+		slices.Sort(used)
+		slices.Sort(granted)
+		if diff := cmp.Diff(granted, used); diff != "" || len(granted) < len(always) {
+			t.Errorf("%s (-granted +used):\n%s", name, diff)
+		}
 	}
-	want := []string{
-		"get namespaces", "list deployments shop", "list statefulsets shop", "list replicasets shop", "list pods shop",
-		"list poddisruptionbudgets shop", "list services shop", "list endpointslices shop", "list configmaps shop", "list resourcequotas shop", "list horizontalpodautoscalers shop", "list nodes",
+}
+
+// What was not read because its rules are left out is no empty list: for such a rule it is reported.
+func TestWhatWasNotReadIsNotChecked(t *testing.T) {
+	w := newWorld(t, unbudgeted)
+	skip := []string{"budget-blocks-drains", "no-budget", "budget-covers-nothing", "unhealthy-pods-block-drains"}
+	c, err := Read(w.ctx, w.client, Scope{Skip: skip})
+	w.must(err)
+	if got := outcome(Audit(c, Options{Skip: skip})); got != "" {
+		t.Errorf("without the rules: %s", got)
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("asked (-want +got):\n%s", diff)
+	if got := outcome(Audit(c, Options{})); got != "undecided "+strings.Join(skip, " ") {
+		t.Errorf("with the rules: %s", got)
 	}
 }
 
@@ -140,10 +153,7 @@ func TestWhatMayNotBeReadIsNotChecked(t *testing.T) {
 		{Quotas, "all namespaces", []string{"quota-stops-rollout"}},
 		{Autoscalers, "all namespaces", []string{"autoscaler-minimum"}},
 	} {
-		w := newWorld(t, mutant{backend: workloads.Backend{
-			Spread: workloads.NoSpread, Budget: workloads.NoBudget, Readiness: workloads.NoReadiness,
-		}})
-		w.settle()
+		w := newWorld(t, workloads.Backend{Spread: workloads.NoSpread, Budget: workloads.NoBudget, Readiness: workloads.NoReadiness})
 		w.client.PrependReactor("list", string(test.resource), func(k8stesting.Action) (bool, runtime.Object, error) {
 			return true, nil, apierrors.NewForbidden(schema.GroupResource{Resource: string(test.resource)}, "", errors.New("no"))
 		})
@@ -174,11 +184,9 @@ func TestWhatMayNotBeReadIsNotChecked(t *testing.T) {
 
 // A resource that is forbidden in one namespace is still checked in others.
 func TestForbiddenInOneNamespace(t *testing.T) {
-	w := newWorld(t, mutant{
-		backend: workloads.Backend{Budget: workloads.NoBudget}, more: []runtime.Object{
-			&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: shop}}, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "bank"}},
-		},
-	})
+	w := newWorld(t, unbudgeted, with(
+		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: shop}}, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "bank"}},
+	))
 	w.client.PrependReactor("list", "poddisruptionbudgets", func(a k8stesting.Action) (bool, runtime.Object, error) {
 		return a.GetNamespace() == "bank", nil, apierrors.NewForbidden(schema.GroupResource{Resource: "x"}, "", errors.New("no"))
 	})
@@ -208,8 +216,7 @@ func TestUnreachable(t *testing.T) {
 
 // Pods belong to the workload that their owner references lead to, whatever their labels; pods that have ended belong to none.
 func TestPodsOfAWorkload(t *testing.T) {
-	w := newWorld(t, mutant{backend: workloads.Backend{Replicas: 2}})
-	w.settle()
+	w := newWorld(t, workloads.Backend{Replicas: 2})
 	pods, err := w.client.CoreV1().Pods(shop).List(w.ctx, metav1.ListOptions{})
 	w.must(err)
 	add := func(name string, change func(*corev1.Pod)) {

@@ -38,12 +38,8 @@ func golden(t *testing.T, file string, got []byte) {
 
 // bad is a report with findings of all severities, and an entry that was not checked.
 func bad(t *testing.T) Report {
-	w := newWorld(t, mutant{backend: workloads.Backend{
-		Budget: workloads.NoBudget, Spread: []workloads.Spread{{Key: workloads.Host, Unsatisfiable: "ScheduleAnyway", MatchLabelKeys: []string{}}},
-	}})
-	w.settle("b1", "b2")
-	c, err := Read(w.ctx, w.client, Scope{})
-	w.must(err)
+	w := newWorld(t, workloads.Backend{Budget: workloads.NoBudget, Spread: []workloads.Spread{oldHost}}, on("b1", "b2"))
+	c := w.read()
 	c.Taken = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	c.Unread = []Unread{{Resource: Services, Namespace: "bank", Why: "services is forbidden"}}
 	return Audit(c, Options{Kubectl: "kubectl --context 'prod'", Skip: []string{"single-replica"}})
@@ -136,37 +132,10 @@ func TestSkip(t *testing.T) {
 	if err == nil || !strings.HasPrefix(err.Error(), `rule "budget": want one of one-node, one-zone, `) {
 		t.Errorf("skip budget: %v", err)
 	}
-	w := newWorld(t, mutant{backend: workloads.Backend{Budget: workloads.NoBudget}})
-	c, err := Read(w.ctx, w.client, Scope{})
-	w.must(err)
+	c := newWorld(t, unbudgeted).read()
 	c.Unread = []Unread{{Resource: Budgets, Why: "forbidden"}}
 	// A rule that is skipped is not reported as not checked.
 	if r := Audit(c, Options{Skip: []string{"no-budget", "budget-blocks-drains", "budget-covers-nothing", "unhealthy-pods-block-drains"}}); len(r.Findings)+len(r.NotChecked) > 0 || len(r.Skipped) != 4 {
 		t.Errorf("found %s, not checked %+v, skipped %v", listed(r.Findings), r.NotChecked, r.Skipped)
-	}
-}
-
-func TestSeverity(t *testing.T) {
-	for _, test := range []struct {
-		is, least Severity
-		want      bool
-	}{{Error, Error, true}, {Error, Note, true}, {Warning, Error, false}, {Warning, Warning, true}, {Note, Warning, false}, {Note, Note, true}} {
-		if got := test.is.AtLeast(test.least); got != test.want {
-			t.Errorf("%s is at least %s: %v", test.is, test.least, got)
-		}
-	}
-}
-
-func TestNames(t *testing.T) {
-	for _, test := range []struct {
-		all  []string
-		want string
-	}{
-		{nil, ""}, {[]string{"a"}, "a"}, {[]string{"a", "b", "c"}, "a, b and c"},
-		{strings.Split("a b c d e f g h i j", " "), "a, b, c, d, e, f, g, h and 2 more"},
-	} {
-		if got := listNames(test.all); got != test.want {
-			t.Errorf("%v: %q", test.all, got)
-		}
 	}
 }

@@ -2,9 +2,9 @@ package audit
 
 import (
 	"bytes"
-	std "cmp"
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,12 +15,16 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/client-go/kubernetes/fake"
+	k8stesting "k8s.io/client-go/testing"
 	"sigs.k8s.io/yaml"
 
 	"github.com/holdfast-ha/holdfast/workloads"
@@ -51,119 +55,226 @@ func node(name, zone, role string, taints ...corev1.Taint) *corev1.Node {
 	}
 }
 
-// mutant is a workload of good practice with one fault.
-type mutant struct {
-	name    string
-	backend workloads.Backend
-	// harm changes what a Backend's fields cannot express.
-	harm    func(*appsv1.Deployment)
-	budget  func(*policyv1.PodDisruptionBudget)
-	service func(*corev1.Service)
-	nodes   func([]*corev1.Node)
-	more    []runtime.Object
-	// statefulSet turns the Deployment into a StatefulSet.
-	statefulSet bool
-	// on are the nodes that its pods run on; none: the scheduler picks.
-	on []string
-	// the expected finding
-	kind, of string   // of the object that it is about; default: the workload
-	severity Severity // default: the rule's
-	evidence string
-	caution  string // a part of the expected caution
-	steps    int    // default 1; -1: no fix
+// setup is a workload with what surrounds it.
+type setup struct {
+	deployment  *appsv1.Deployment
+	service     *corev1.Service
+	budget      *policyv1.PodDisruptionBudget // nil: it has none
+	nodes       []*corev1.Node
+	more        []runtime.Object
+	statefulSet bool     // the Deployment becomes a StatefulSet
+	on          []string // nodes that its pods run on; none: the scheduler picks
 }
 
-// caught checks that exactly one rule finds each mutant, that the printed commands can be typed and fix it, and that nothing is
-// found afterwards.
-func caught(t *testing.T, rule string, mutants ...mutant) {
-	t.Helper()
-	for _, m := range mutants {
-		t.Run(m.name, func(t *testing.T) { m.caught(t, rule) })
-	}
+// change changes a setup before it is created.
+type change func(*setup)
+
+func asSet(s *setup) { s.statefulSet = true }
+
+func on(nodes ...string) change { return func(s *setup) { s.on = nodes } }
+
+func with(objects ...runtime.Object) change {
+	return func(s *setup) { s.more = append(s.more, objects...) }
 }
 
-// alsoOn tries the steps elsewhere, too; see e2e_test.go.
-var alsoOn func(w *world, fix []Step)
-
-func (m mutant) caught(t *testing.T, rule string) {
-	w := newWorld(t, m)
-	w.settle(m.on...)
-	report := w.audit()
-	if len(report.NotChecked) > 0 {
-		t.Fatalf("not checked: %+v", report.NotChecked)
-	}
-	if len(report.Findings) != 1 || report.Findings[0].Rule != rule {
-		t.Fatalf("found %s; want %s alone", listed(report.Findings), rule)
-	}
-	f := report.Findings[0]
-	want := Finding{
-		Rule: rule, Severity: std.Or(m.severity, Rules[slices.IndexFunc(Rules, func(r Rule) bool { return r.ID == rule })].Severity), Namespace: shop, Kind: Deployment, Name: "backend", Evidence: m.evidence,
-	}
-	if m.statefulSet {
-		want.Kind = StatefulSet
-	}
-	want.Kind, want.Name = std.Or(m.kind, want.Kind), std.Or(m.of, want.Name)
-	got := f
-	got.Fix, got.Caution = nil, ""
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("finding (-want +got):\n%s", diff)
-	}
-	if !strings.Contains(f.Caution, m.caution) {
-		t.Errorf("caution %q; want %q in it", f.Caution, m.caution)
-	}
-	if steps := max(std.Or(m.steps, 1), 0); len(f.Fix) != steps {
-		t.Fatalf("%d steps, want %d: %+v", len(f.Fix), steps, f.Fix)
-	}
-	if alsoOn != nil {
-		alsoOn(w, f.Fix)
-	}
-	for _, step := range f.Fix {
-		w.typed(step)
-	}
-	if m.steps < 0 {
-		return
-	}
-	w.settle()
-	if again := w.audit(); len(again.Findings) > 0 {
-		t.Errorf("after %s\nfound %s", f.Fix[0].Command, listed(again.Findings))
+// beside adds another workload.
+func beside(w interface {
+	Objects(workloads.Place) ([]workloads.Object, error)
+}) change {
+	return func(s *setup) {
+		objects, err := w.Objects(place)
+		if err != nil {
+			panic(err)
+		}
+		for _, o := range objects {
+			o.SetUID(types.UID("uid of " + o.GetName()))
+			s.more = append(s.more, o)
+		}
 	}
 }
 
-// found are the severities and the rules of what is found in a mutant.
-func found(t *testing.T, m mutant) (all []string) {
-	t.Helper()
-	w := newWorld(t, m)
-	w.settle(m.on...)
-	r := w.audit()
-	if len(r.NotChecked) > 0 {
-		t.Fatalf("not checked: %+v", r.NotChecked)
-	}
-	for _, f := range r.Findings {
-		all = append(all, string(f.Severity)+" "+f.Rule)
-	}
-	return all
+func inDeployment(f func(*appsv1.Deployment)) change { return func(s *setup) { f(s.deployment) } }
+
+func inPod(f func(*corev1.PodSpec)) change {
+	return func(s *setup) { f(&s.deployment.Spec.Template.Spec) }
 }
 
-// clean checks that nothing is found.
-func clean(t *testing.T, mutants ...mutant) {
-	t.Helper()
-	for _, m := range mutants {
-		t.Run(m.name, func(t *testing.T) {
-			w := newWorld(t, m)
-			w.settle(m.on...)
-			if r := w.audit(); len(r.Findings)+len(r.NotChecked) > 0 || r.Workloads == 0 {
-				t.Errorf("found %s in %d workloads, not checked %+v; want nothing", listed(r.Findings), r.Workloads, r.NotChecked)
+func inContainer(f func(*corev1.Container)) change {
+	return inPod(func(p *corev1.PodSpec) { f(&p.Containers[0]) })
+}
+
+func inService(f func(*corev1.Service)) change { return func(s *setup) { f(s.service) } }
+
+func inBudget(f func(*policyv1.PodDisruptionBudget)) change { return func(s *setup) { f(s.budget) } }
+
+func ifHealthy(b *policyv1.PodDisruptionBudget) { b.Spec.UnhealthyPodEvictionPolicy = nil }
+
+// inNodes changes some nodes; without names, all.
+func inNodes(f func(*corev1.Node), names ...string) change {
+	return func(s *setup) {
+		for _, n := range s.nodes {
+			if len(names) == 0 || slices.Contains(names, n.Name) {
+				f(n)
 			}
-		})
+		}
 	}
 }
 
-func listed(findings []Finding) string {
-	var all []string
-	for _, f := range findings {
-		all = append(all, fmt.Sprintf("%s %s %s: %s", f.Severity, f.Rule, f.Object(), f.Evidence))
+// labelled gives nodes a label; an empty value removes it.
+func labelled(key, value string, names ...string) change {
+	return inNodes(func(n *corev1.Node) {
+		if n.Labels[key] = value; value == "" {
+			delete(n.Labels, key)
+		}
+	}, names...)
+}
+
+func cordoned(names ...string) change {
+	return inNodes(func(n *corev1.Node) { n.Spec.Unschedulable = true }, names...)
+}
+
+func tainted(key string, names ...string) change {
+	return inNodes(func(n *corev1.Node) {
+		n.Spec.Unschedulable = key == corev1.TaintNodeUnschedulable
+		n.Spec.Taints = []corev1.Taint{{Key: key, Effect: corev1.TaintEffectNoSchedule}}
+	}, names...)
+}
+
+var (
+	// anywhere lets the pods go to any node whose taints allow it, and atEdge puts the tainted nodes into a zone of their own.
+	anywhere = inPod(func(p *corev1.PodSpec) { p.NodeSelector = nil })
+	atEdge   = labelled(zoneKey, "edge", "cp", "load")
+	recreate = inDeployment(func(d *appsv1.Deployment) {
+		d.Spec.Strategy = appsv1.DeploymentStrategy{Type: appsv1.RecreateDeploymentStrategyType}
+	})
+	claim  = volume(corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "data"}}, false)
+	mounts = volume(corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: "proxy"}}}, true)
+	// undeclared containers do not declare their ports.
+	undeclared = inContainer(func(c *corev1.Container) { c.Ports = nil })
+	hostPorts  = inContainer(func(c *corev1.Container) { c.Ports = []corev1.ContainerPort{{ContainerPort: 80, HostPort: 8080}} })
+)
+
+// unserved gives the pods labels that no Service selects. A budget of the whole namespace covers them.
+func unserved(s *setup) {
+	d := s.deployment
+	d.Spec.Selector.MatchLabels, d.Spec.Template.Labels = worker, maps.Clone(worker)
+	for i := range d.Spec.Template.Spec.TopologySpreadConstraints {
+		d.Spec.Template.Spec.TopologySpreadConstraints[i].LabelSelector = &metav1.LabelSelector{MatchLabels: worker}
 	}
-	return "[" + strings.Join(all, "\n") + "]"
+	s.budget = budget(shop, "everybody", everything)
+}
+
+func volume(source corev1.VolumeSource, readOnly bool) change {
+	return inPod(func(p *corev1.PodSpec) {
+		p.Volumes = append(p.Volumes, corev1.Volume{Name: "data", VolumeSource: source})
+		p.Containers[0].VolumeMounts = append(p.Containers[0].VolumeMounts, corev1.VolumeMount{Name: "data", MountPath: "/data", ReadOnly: readOnly})
+	})
+}
+
+// hosted gives the first container a folder of its node.
+func hosted(path string, readOnly bool) change {
+	return volume(corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: path}}, readOnly)
+}
+
+func image(name string) change { return inContainer(func(c *corev1.Container) { c.Image = name }) }
+
+func args(words ...string) change { return inContainer(func(c *corev1.Container) { c.Args = words }) }
+
+func variable(name, value string) change {
+	return inContainer(func(c *corev1.Container) { c.Env = []corev1.EnvVar{{Name: name, Value: value}} })
+}
+
+func sidecar(c corev1.Container) change {
+	return inPod(func(p *corev1.PodSpec) {
+		always := corev1.ContainerRestartPolicyAlways
+		c.RestartPolicy = &always
+		p.InitContainers = append(p.InitContainers, c)
+	})
+}
+
+// port names the port that the Service leads to.
+func port(name string) change {
+	return func(s *setup) {
+		c := &s.deployment.Spec.Template.Spec.Containers[0]
+		c.Ports[0].Name, s.service.Spec.Ports[0].TargetPort = name, intstr.FromString(name)
+		if c.ReadinessProbe != nil {
+			c.ReadinessProbe.HTTPGet.Port = intstr.FromString(name)
+		}
+	}
+}
+
+func sleep(seconds int64) *corev1.Lifecycle {
+	return &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{Sleep: &corev1.SleepAction{Seconds: seconds}}}
+}
+
+func command(words ...string) *corev1.Lifecycle {
+	return &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{Exec: &corev1.ExecAction{Command: words}}}
+}
+
+func preStop(grace int64, hook *corev1.Lifecycle) change {
+	return inPod(func(p *corev1.PodSpec) { p.TerminationGracePeriodSeconds, p.Containers[0].Lifecycle = &grace, hook })
+}
+
+// behind lets the Service lead to a proxy, and the backend listen elsewhere behind it.
+func behind(isSidecar bool, proxy, app *corev1.Lifecycle) change {
+	return func(s *setup) {
+		pod := &s.deployment.Spec.Template.Spec
+		front := corev1.Container{Name: "proxy", Image: "x", Ports: pod.Containers[0].Ports, ReadinessProbe: pod.Containers[0].ReadinessProbe, Lifecycle: proxy}
+		pod.Containers[0].Ports, pod.Containers[0].Lifecycle = []corev1.ContainerPort{{ContainerPort: 9999}}, app
+		if isSidecar {
+			sidecar(front)(s)
+		} else {
+			pod.Containers = append(pod.Containers, front)
+		}
+	}
+}
+
+// live gives the backend a liveness probe that asks what its readiness probe asks, which fails after ten seconds.
+func live(seconds, times int32) change {
+	return inContainer(func(c *corev1.Container) {
+		c.ReadinessProbe.PeriodSeconds, c.ReadinessProbe.FailureThreshold = 2, 5
+		c.LivenessProbe = c.ReadinessProbe.DeepCopy()
+		c.LivenessProbe.PeriodSeconds, c.LivenessProbe.FailureThreshold = seconds, times
+	})
+}
+
+// publishing adds a Service like the backend's that publishes pods which are not ready.
+func publishing(name string, f func(*corev1.ServiceSpec)) change {
+	return func(s *setup) {
+		more := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: shop, Name: name}, Spec: *s.service.Spec.DeepCopy()}
+		more.Spec.PublishNotReadyAddresses = true
+		f(&more.Spec)
+		s.more = append(s.more, more)
+	}
+}
+
+// scaled adds an autoscaler of an object; least below 0: minReplicas is not set.
+func scaled(kind, name string, least, most int32) change {
+	h := &autoscalingv2.HorizontalPodAutoscaler{ObjectMeta: metav1.ObjectMeta{Namespace: shop, Name: "scaler"}}
+	h.Spec.ScaleTargetRef = autoscalingv2.CrossVersionObjectReference{APIVersion: "apps/v1", Kind: kind, Name: name}
+	if h.Spec.MaxReplicas = most; least >= 0 {
+		h.Spec.MinReplicas = &least
+	}
+	return with(h)
+}
+
+func quota(name corev1.ResourceName, hard, used string, more ...func(*corev1.ResourceQuota)) change {
+	q := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: "team", Namespace: shop}}
+	q.Status.Hard, q.Status.Used = corev1.ResourceList{name: resource.MustParse(hard)}, corev1.ResourceList{name: resource.MustParse(used)}
+	for _, f := range more {
+		f(q)
+	}
+	return with(q)
+}
+
+// astray adds a budget that covers no pod.
+func astray(selector *metav1.LabelSelector, more ...func(*policyv1.PodDisruptionBudget)) change {
+	b := budget(shop, "cart", selector)
+	b.Status.ExpectedPods = 0
+	for _, f := range more {
+		f(b)
+	}
+	return with(b)
 }
 
 // world is an in-memory cluster with simple controllers and a simple scheduler.
@@ -174,43 +285,43 @@ type world struct {
 	pods   int
 }
 
-func newWorld(t *testing.T, m mutant) *world {
+// newWorld is a cluster with a backend, whose pods have been placed.
+func newWorld(t *testing.T, b workloads.Backend, changes ...change) *world {
 	t.Helper()
-	all := slices.Clone(m.more)
-	nodes := fleet()
-	if m.nodes != nil {
-		m.nodes(nodes)
-	}
-	for _, n := range nodes {
-		all = append(all, n)
-	}
-	objects, err := m.backend.Objects(place)
+	objects, err := b.Objects(place)
 	if err != nil {
 		t.Fatal(err)
 	}
+	s := setup{nodes: fleet()}
 	for _, o := range objects {
 		o.SetUID(types.UID("uid of " + o.GetName()))
 		switch o := o.(type) {
 		case *policyv1.PodDisruptionBudget:
-			if m.budget != nil {
-				m.budget(o)
-			}
+			s.budget = o
 		case *corev1.Service:
-			if m.service != nil {
-				m.service(o)
-			}
+			s.service = o
 		case *appsv1.Deployment:
-			if m.harm != nil {
-				m.harm(o)
-			}
-			if m.statefulSet {
-				all = append(all, asStatefulSet(o))
-				continue
-			}
+			s.deployment = o
 		}
-		all = append(all, o)
 	}
-	return &world{T: t, ctx: t.Context(), client: fake.NewClientset(all...)}
+	for _, c := range changes {
+		c(&s)
+	}
+	all := append(s.more, s.service)
+	for _, n := range s.nodes {
+		all = append(all, n)
+	}
+	if s.budget != nil {
+		all = append(all, s.budget)
+	}
+	if s.statefulSet {
+		all = append(all, asStatefulSet(s.deployment))
+	} else {
+		all = append(all, s.deployment)
+	}
+	w := &world{T: t, ctx: t.Context(), client: fake.NewClientset(all...)}
+	w.settle(s.on...)
+	return w
 }
 
 // asStatefulSet returns a StatefulSet with the Deployment's template. Its pods have no pod-template-hash, so matchLabelKeys is
@@ -226,13 +337,16 @@ func asStatefulSet(d *appsv1.Deployment) *appsv1.StatefulSet {
 	return s
 }
 
-func (w *world) audit() Report {
+func (w *world) read() Cluster {
 	w.Helper()
 	c, err := Read(w.ctx, w.client, Scope{})
-	if err != nil {
-		w.Fatal(err)
-	}
-	return Audit(c, Options{})
+	w.must(err)
+	return c
+}
+
+func (w *world) audit() Report {
+	w.Helper()
+	return Audit(w.read(), Options{})
 }
 
 func (w *world) must(err error) {
@@ -261,7 +375,7 @@ func (w *world) settle(on ...string) {
 	deployments, err := w.client.AppsV1().Deployments(shop).List(w.ctx, all)
 	w.must(err)
 	for _, d := range deployments.Items {
-		set := &appsv1.ReplicaSet{ObjectMeta: owned(d.Name+"-rs", "uid of set", Deployment, d.ObjectMeta)}
+		set := &appsv1.ReplicaSet{ObjectMeta: owned(d.Name+"-rs", types.UID("uid of set "+d.Name), Deployment, d.ObjectMeta)}
 		_, err := w.client.AppsV1().ReplicaSets(shop).Create(w.ctx, set, metav1.CreateOptions{})
 		w.must(err)
 		template := d.Spec.Template.DeepCopy()
@@ -274,6 +388,8 @@ func (w *world) settle(on ...string) {
 		w.bind(owner{StatefulSet, s.ObjectMeta}, s.Spec.Template, replicas(s.Spec.Replicas), nodes.Items, on)
 	}
 }
+
+func listed(findings []Finding) string { return outcome(Report{Findings: findings, Workloads: 1}) }
 
 type owner struct {
 	kind string
@@ -474,39 +590,25 @@ func (w *world) typed(step Step) {
 	}
 }
 
-func (w *world) patch(step Step) (err error) {
-	how := map[PatchType]types.PatchType{
-		JSONPatch: types.JSONPatchType, MergePatch: types.MergePatchType, StrategicPatch: types.StrategicMergePatchType,
-	}[step.PatchType]
+func (w *world) patch(step Step) error {
+	how := step.PatchType.API()
 	at, options := step.Target, metav1.PatchOptions{FieldValidation: metav1.FieldValidationStrict}
-	switch at.Kind {
-	case Deployment:
-		_, err = w.client.AppsV1().Deployments(at.Namespace).Patch(w.ctx, at.Name, how, step.Body, options)
-	case StatefulSet:
-		_, err = w.client.AppsV1().StatefulSets(at.Namespace).Patch(w.ctx, at.Name, how, step.Body, options)
-	case "PodDisruptionBudget":
-		_, err = w.client.PolicyV1().PodDisruptionBudgets(at.Namespace).Patch(w.ctx, at.Name, how, step.Body, options)
-	case "ConfigMap":
-		_, err = w.client.CoreV1().ConfigMaps(at.Namespace).Patch(w.ctx, at.Name, how, step.Body, options)
-	case kindAutoscaler:
-		_, err = w.client.AutoscalingV2().HorizontalPodAutoscalers(at.Namespace).Patch(w.ctx, at.Name, how, step.Body, options)
-	case "Service":
-		_, err = w.client.CoreV1().Services(at.Namespace).Patch(w.ctx, at.Name, how, step.Body, options)
-	default:
-		err = fmt.Errorf("patch %s: unexpected kind", at.Kind)
+	resource, known := ResourceOf(at.Kind)
+	if !known {
+		return fmt.Errorf("patch %s: unexpected kind", at.Kind)
 	}
+	_, err := w.client.Invokes(k8stesting.NewPatchActionWithOptions(resource, at.Namespace, at.Name, how, step.Body, options), nil)
 	return err
 }
 
 func (w *world) delete(at Target) error {
-	options := metav1.DeleteOptions{}
-	switch at.Kind {
-	case "Pod":
-		return w.client.CoreV1().Pods(at.Namespace).Delete(w.ctx, at.Name, options)
-	case "EndpointSlice":
-		return w.client.DiscoveryV1().EndpointSlices(at.Namespace).Delete(w.ctx, at.Name, options)
-	case "PodDisruptionBudget":
-		return w.client.PolicyV1().PodDisruptionBudgets(at.Namespace).Delete(w.ctx, at.Name, options)
+	resource, known := ResourceOf(at.Kind)
+	if at.Kind == "Pod" {
+		resource, known = corev1.SchemeGroupVersion.WithResource("pods"), true
 	}
-	return fmt.Errorf("delete %s: unexpected kind", at.Kind)
+	if !known {
+		return fmt.Errorf("delete %s: unexpected kind", at.Kind)
+	}
+	_, err := w.client.Invokes(k8stesting.NewDeleteAction(resource, at.Namespace, at.Name), nil)
+	return err
 }
