@@ -21,9 +21,26 @@ func TestScenarios(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := run.Start(settings); err != nil {
+	started, err := run.Start(settings)
+	if err != nil {
 		t.Fatal(err)
 	}
-	run.Register(scenario.All)
+	ginkgo.Describe("scenarios", ginkgo.Ordered, ginkgo.ContinueOnFailure, func() {
+		for _, s := range run.ByCluster(scenario.All) {
+			ginkgo.It(s.Name, ginkgo.Label(s.Labels()...), func(ctx ginkgo.SpecContext) {
+				switch skipped, err := started.Scenario(ctx, s); {
+				case err != nil:
+					ginkgo.Fail(err.Error())
+				case skipped != "":
+					ginkgo.Skip(skipped)
+				}
+			})
+		}
+	})
+	ginkgo.AfterSuite(func(ctx ginkgo.SpecContext) {
+		if err := started.End(ctx); err != nil {
+			ginkgo.Fail(err.Error())
+		}
+	})
 	ginkgo.RunSpecs(t, "holdfast")
 }

@@ -11,12 +11,6 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 )
 
-const (
-	unknownWhileBusy = "it was Unknown because the machine was busy"
-	// ranBefore is in the note of a second run.
-	ranBefore = ", and was Unknown: "
-)
-
 // again runs a scenario once more if it was Unknown because the machine was busy. Its verdict is that of the second run. A broken promise stays
 // broken.
 func (r *runner) again(ctx context.Context, s scenario.Spec, first result) result {
@@ -28,9 +22,9 @@ func (r *runner) again(ctx context.Context, s scenario.Spec, first result) resul
 		r.settings.Progress.Note(fmt.Sprintf("  %s cannot run again: %v", s.Name, err))
 		return first
 	}
-	r.settings.Progress.Note(fmt.Sprintf("  %s runs again: %s", s.Name, unknownWhileBusy))
+	r.settings.Progress.Note(fmt.Sprintf("  %s runs again: it was Unknown because the machine was busy", s.Name))
 	r.settings.Progress.More()
-	note := "It ran first while the machine was busy" + ranBefore + fmt.Sprintf("%s. That record is in %s/%s.", first.why, aside, s.Name)
+	note := fmt.Sprintf("It ran first while the machine was busy, and was Unknown: %s. That record is in %s/%s.", first.why, aside, s.Name)
 	s.Notes = append(slices.Clone(s.Notes), note)
 	return r.one(ctx, s)
 }

@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
+	"slices"
 	"time"
-
-	"github.com/onsi/ginkgo/v2"
 
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
@@ -27,85 +27,62 @@ func Batches(ctx context.Context, batches []Batch, after func(batch int, f runfo
 	if len(batches) == 0 {
 		return 0, errors.New("start: no batches")
 	}
-	for _, p := range batches {
-		if len(p.Chosen) == 0 {
-			return 0, fmt.Errorf("start %s: no scenarios were chosen", p.Name)
+	for _, b := range batches {
+		if len(b.Chosen) == 0 {
+			return 0, fmt.Errorf("start %s: no scenarios were chosen", b.Name)
 		}
-		if err := p.Settings.validate(); err != nil {
+		if err := b.Settings.validate(); err != nil {
 			return 0, err
 		}
 	}
-	if err := begin(batches[0].Settings); err != nil {
+	r, err := begin(batches[0].Settings)
+	if err != nil {
 		return 0, err
 	}
-	theRun.whole = ctx
-	s := &sequence{batches: batches, at: -1, after: after}
-	s.register()
-	runSpecs(time.Duration(len(batches)) * runLimit)
-	theRun.end(ctx)
-	s.close() // an interrupted batch is still open
-	return s.whole, errors.Join(s.errs...)
-}
-
-// sequence is the state of Batches.
-type sequence struct {
-	batches []Batch
-	after   func(int, runfolder.File) bool
-	at      int // the open batch, counted from 0; -1: none yet
-	done    int // finished scenarios of the open batch
-	whole   int // batches that were run to their end
-	over    bool
-	errs    []error
-}
-
-// register declares the scenarios of all batches to Ginkgo.
-func (s *sequence) register() {
-	ginkgo.Describe("batches", ginkgo.Ordered, ginkgo.ContinueOnFailure, func() {
-		for n, p := range s.batches {
-			for _, spec := range p.Chosen {
-				ginkgo.It(p.Name+": "+spec.Name, func(ctx ginkgo.SpecContext) {
-					if s.over {
-						ginkgo.Skip("an earlier batch ended the run")
-					}
-					if n != s.at {
-						s.open(n)
-					}
-					defer s.count()
-					theRun.judged(ctx, spec)
-				})
-			}
+	defer r.end(ctx)
+	for n, b := range batches {
+		if ctx.Err() != nil {
+			break
 		}
+		if n > 0 { // the first batch starts with the whole run
+			b.Settings.Started = time.Now()
+		}
+		if err := r.next(b.Settings); err != nil {
+			return whole, err
+		}
+		begun := 0
+		for ; begun < len(b.Chosen) && ctx.Err() == nil; begun++ {
+			r.takeTurn(ctx, b.Chosen[begun])
+		}
+		if begun == len(b.Chosen) {
+			whole++
+		}
+		err = errors.Join(err, r.finish(b.Chosen))
+		if !after(n, r.file) {
+			break
+		}
+	}
+	return whole, err
+}
+
+// Repeat runs the chosen scenarios once in each round. A round is a Batch.
+func Repeat(ctx context.Context, rounds []Settings, chosen []scenario.Spec, after func(round int, f runfolder.File)) (whole int, err error) {
+	// Every second round is in reverse order. It begins with the cluster of the round before, and no scenario always follows the
+	// same other scenario.
+	forth := ByCluster(chosen)
+	back := slices.Clone(forth)
+	slices.Reverse(back)
+	batches := make([]Batch, len(rounds))
+	for n, s := range rounds {
+		batches[n] = Batch{Name: fmt.Sprintf("round %d", n+1), Settings: s, Chosen: [][]scenario.Spec{forth, back}[n%2]}
+	}
+	return Batches(ctx, batches, func(round int, f runfolder.File) bool {
+		after(round, f)
+		return true
 	})
 }
 
-// open makes theRun that of a batch.
-func (s *sequence) open(n int) {
-	s.at, s.done = n, 0
-	settings := s.batches[n].Settings
-	if n > 0 { // the first batch starts with the whole run
-		settings.Started = time.Now()
-	}
-	if err := theRun.next(settings); err != nil {
-		s.errs = append(s.errs, err)
-		ginkgo.Fail(err.Error())
-	}
-}
-
-// count counts a finished scenario. The last one ends the batch.
-func (s *sequence) count() {
-	if s.done++; s.done == len(s.batches[s.at].Chosen) {
-		s.close()
-		s.whole++
-	}
-}
-
-// close ends the open batch, if there is one, and lists the scenarios that were not begun.
-func (s *sequence) close() {
-	if s.at < 0 || !theRun.file.Ended.IsZero() {
-		return
-	}
-	if err := theRun.finish(s.batches[s.at].Chosen); err != nil {
-		s.errs = append(s.errs, err)
-	}
-	s.over = !s.after(s.at, theRun.file)
+// RoundSeed is the seed of a round, counted from 1. It has 53 bits, as JSON's numbers do.
+func RoundSeed(seed uint64, round int) uint64 {
+	return rand.New(rand.NewPCG(seed, uint64(round))).Uint64()>>11 | 1
 }

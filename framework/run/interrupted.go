@@ -22,7 +22,7 @@ func (a *attempt) keepInterrupted(s scenario.Spec) result {
 	}, result{outcome: verdict.Unknown, interrupted: true, why: where})
 }
 
-// interruption is what interrupted the run: a signal, or an error. It is empty for a signal that only Ginkgo received.
+// interruption is what interrupted the run: a signal, or an error.
 func (r *runner) interruption() string {
 	var signal interrupt.Signal
 	switch {
@@ -32,14 +32,9 @@ func (r *runner) interruption() string {
 		return r.budget.Spent()
 	case errors.As(r.settings.Interrupt.Cause(), &signal):
 		return unix.SignalName(signal.By)
-	case r.cause == byUser:
-		return ""
 	}
 	return r.cause
 }
-
-// byUser is Ginkgo's word for a signal.
-const byUser = "Interrupted by User"
 
 // heard notes why the context of a scenario ended.
 func (r *runner) heard(ctx context.Context) {

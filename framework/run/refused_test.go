@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
@@ -16,7 +15,6 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/base/errtest"
 	"github.com/holdfast-ha/holdfast/framework/deploy"
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/workloads/app"
 )
@@ -53,9 +51,7 @@ func (c *fixture) refused() scenario.Spec {
 
 // Manifests that the API server refuses end the run before anything is deployed. A cluster that is there already stays, a new one goes.
 func TestRefusedManifestsEndTheRun(t *testing.T) {
-	t.Cleanup(func() { theRun = nil })
 	for name, cluster := range map[string]string{"a new cluster": "", "a cluster that was there": "demo"} {
-		theRun = &runner{file: runfolder.File{Ended: time.Now()}}
 		c := newFixture(t)
 		first := c.refused()
 		second := first

@@ -70,7 +70,7 @@ func (r *runner) finish(chosen []scenario.Spec) error {
 			})
 		}
 	}
-	if r.kept.resumed { // the kept results came first
+	if !r.settings.Resumed.IsZero() { // the kept results came first
 		r.file.SortScenarios()
 	}
 	freed := runfolder.FreeRoom(r.settings.Dir)

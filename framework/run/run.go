@@ -25,7 +25,15 @@ type attempt struct {
 func (r *runner) one(ctx context.Context, s scenario.Spec) result {
 	s = r.settings.adapted(s)
 	a := &attempt{runner: r, began: time.Now(), asked: ctx, shown: r.settings.Progress.Begin(s)}
-	out := a.story(poll.Listen(ctx, a.shown.Awaits), s)
+	var out result
+	err := func() (err error) { // a bug that panics fails one scenario, and the cluster is given back
+		defer noPanic(&err)
+		out = a.story(poll.Listen(ctx, a.shown.Awaits), s)
+		return nil
+	}()
+	if err != nil {
+		out = a.keep(s, judge.Found{}, err)
+	}
 	a.shown.End(verdictWord(s, out), out.summary(), time.Since(a.began), remediesOf(out)...)
 	return out
 }

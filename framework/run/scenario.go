@@ -34,22 +34,18 @@ const cleanLimit = 3 * time.Minute
 type runner struct {
 	settings *Settings
 	pool     pool
-	kept     kept            // from before the run was resumed
-	lock     io.Closer       // of the run's folder, see lockFolder
-	token    string          // marks what this run creates
-	turn     turn            // the right to use the runner
-	whole    context.Context // of the whole run; nil under Ginkgo's own command
+	lock     io.Closer // of the run's folder, see lockFolder
+	token    string    // marks what this run creates
 	checker  deploy.Checker
 	budget   timebudget.Budget
+	// kubernetes is the version of the clusters for which no version was requested, from before the run was resumed; empty: the newest.
+	kubernetes string
 
 	file  runfolder.File
 	built clusters.Image // this executable; see image
 	stop  error          // why no further scenario is begun; nil: the run goes on
 	cause string         // why a scenario's context ended early; empty: none did
 }
-
-// theRun is set by begin. Ginkgo's tree is built before the settings are known, so the specs find the run here.
-var theRun *runner
 
 // result is the result of one scenario.
 type result struct {
@@ -75,7 +71,7 @@ func (a *attempt) create(ctx context.Context, s *scenario.Spec) (clusters.Cluste
 	if n := a.settings.LoadWorkers; n > 0 {
 		s.LoadWorkers.Count = n
 	}
-	s.Cluster.Kubernetes = cmp.Or(s.Cluster.Kubernetes, a.kept.kubernetes)
+	s.Cluster.Kubernetes = cmp.Or(s.Cluster.Kubernetes, a.runner.kubernetes)
 	a.shown.Now(history.Provision, "")
 	a.kubernetes = s.Cluster.Kubernetes // also if no cluster can be made
 	check := a.checker.Of(s.App)

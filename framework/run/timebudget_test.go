@@ -20,7 +20,7 @@ func TestARunThatRunsOutOfTime(t *testing.T) {
 	telling.Name, telling.First, other.Name = "chaos/telling", true, "chaos/other"
 	chosen := []scenario.Spec{other, telling}
 	synctest.Test(t, func(t *testing.T) {
-		for _, s := range byCluster(chosen) {
+		for _, s := range ByCluster(chosen) {
 			c.takeTurn(t.Context(), s)
 		}
 	})
@@ -43,7 +43,7 @@ func TestARunThatRunsOutOfTime(t *testing.T) {
 // Scenarios on another cluster do not come between those that tell most.
 func TestWhatComesFirstComesBeforeOtherClusters(t *testing.T) {
 	small := clusters.Spec{Zones: []string{"a"}}
-	got := byCluster([]scenario.Spec{{Name: "a", First: true}, {Name: "b", First: true, Cluster: small}, {Name: "c"}, {Name: "d", Cluster: small}, {Name: "e"}})
+	got := ByCluster([]scenario.Spec{{Name: "a", First: true}, {Name: "b", First: true, Cluster: small}, {Name: "c"}, {Name: "d", Cluster: small}, {Name: "e"}})
 	var names []string
 	for _, s := range got {
 		names = append(names, s.Name)

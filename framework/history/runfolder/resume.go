@@ -12,8 +12,6 @@ const SetAsidePrefix = "set-aside-"
 // Chosen is a scenario that was chosen for a run.
 type Chosen struct {
 	Name string `json:"name"`
-	// Digest changes if the scenario or the settings of its cluster change.
-	Digest string `json:"digest"`
 }
 
 // Resumption is the continuation of an interrupted run.
