@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/holdfast-ha/holdfast/framework/cli/creating"
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
 	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
 	"github.com/holdfast-ha/holdfast/framework/deploy"
@@ -138,11 +137,11 @@ func (f *runFlags) own(cmd *cobra.Command) {
 func (f *runFlags) place(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	f.given = flags
-	flags.StringVar(&f.provider, creating.ProviderFlag, "kind", "provider of the clusters")
+	flags.StringVar(&f.provider, terminal.ProviderFlag, "kind", "provider of the clusters")
 	flags.StringVar(&f.Cluster, "cluster", "", "use the cluster of this name, and keep it; it is made if it does not exist")
 	flags.StringVar(&f.Kubernetes, "kubernetes", "", "Kubernetes version, such as v1.37.0; default: the newest available version")
 	flags.StringVar((*string)(&f.Profile), "timings", "", "lab or stock, for every scenario; default: the scenario's own")
-	flags.StringVar((*string)(&f.ProxyMode), "proxy-mode", "", creating.ProxyModeHelp)
+	flags.StringVar((*string)(&f.ProxyMode), "proxy-mode", "", terminal.ProxyModeHelp)
 	flags.IntVar(&f.LoadWorkers, "load-workers", 0, "pods that send the load, each its share of the same requests; default: the scenario's own number, mostly 1")
 	flags.Float64Var(&f.LoadRate, "load-rate", 0, "share of the scenarios' rates at which requests are sent, from 0.1 to 1; default: what the machine carries, mostly 1")
 	flags.StringVar(&f.Artifacts, "artifacts", "artifacts", "folder of the records and the report")
@@ -156,7 +155,7 @@ func (f runFlags) run(cmd *cobra.Command, version string, chosen []scenario.Spec
 	}
 	ctx, out := cmd.Context(), cmd.OutOrStdout()
 	progress := progress.New(out, f.repeat*len(chosen))
-	p, err := creating.Provider(ctx, f.provider, out, progress.Say)
+	p, err := terminal.Provider(ctx, f.provider, out, progress.Say)
 	if err != nil {
 		return err
 	}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/app/appfile"
 	"github.com/holdfast-ha/holdfast/framework/app/apptest"
-	"github.com/holdfast-ha/holdfast/framework/cli/creating"
 	"github.com/holdfast-ha/holdfast/framework/cli/disturbing"
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
 	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
@@ -19,7 +18,6 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/run/launch"
 	"github.com/holdfast-ha/holdfast/framework/run/progress"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
-	"github.com/holdfast-ha/holdfast/framework/warm"
 	"github.com/holdfast-ha/holdfast/workloads/app"
 )
 
@@ -191,11 +189,11 @@ func (f testFlags) watchTest(cmd *cobra.Command, version string, chosen scenario
 		return exit.Usage(err)
 	}
 	ctx, say := cmd.Context(), terminal.SayTo(cmd.OutOrStdout())
-	var kept warm.Cluster
+	var kept run.Pool
 	for {
 		last := f.runTest(cmd, version, chosen, &kept)
 		if ctx.Err() != nil {
-			return errors.Join(last, kept.Remove(ctx))
+			return errors.Join(last, kept.Discard(ctx))
 		}
 		if last != nil {
 			say("%v", last)
@@ -203,11 +201,11 @@ func (f testFlags) watchTest(cmd *cobra.Command, version string, chosen scenario
 		say("\nwaiting for a change of the manifests, the file or the images; Ctrl-C ends the test and removes the cluster")
 		next, err := f.Changed(ctx, chosen.test, func(problem string) { say("%s", problem) })
 		if err != nil {
-			return errors.Join(last, kept.Remove(ctx))
+			return errors.Join(last, kept.Discard(ctx))
 		}
 		chosen.test = next
 		if chosen.specs, chosen.untested, err = next.Scenarios(); err != nil {
-			return errors.Join(err, kept.Remove(ctx))
+			return errors.Join(err, kept.Discard(ctx))
 		}
 	}
 }
@@ -224,7 +222,7 @@ func (f testFlags) watchable() error {
 }
 
 // runTest runs the scenarios of a test. The cluster is kept, if there is one to keep it.
-func (f testFlags) runTest(cmd *cobra.Command, version string, chosen scenariosOfTest, kept *warm.Cluster) error {
+func (f testFlags) runTest(cmd *cobra.Command, version string, chosen scenariosOfTest, kept *run.Pool) error {
 	ctx, out := cmd.Context(), cmd.OutOrStdout()
 	progress := progress.New(out, len(chosen.specs))
 	remove, err := appimages.Prepare(ctx, chosen.variants(), progress.Say, out)
@@ -232,7 +230,7 @@ func (f testFlags) runTest(cmd *cobra.Command, version string, chosen scenariosO
 		return err
 	}
 	defer remove()
-	p, err := creating.Provider(ctx, f.provider, out, progress.Say)
+	p, err := terminal.Provider(ctx, f.provider, out, progress.Say)
 	if err != nil {
 		return err
 	}
@@ -243,10 +241,7 @@ func (f testFlags) runTest(cmd *cobra.Command, version string, chosen scenariosO
 	if err != nil {
 		return err
 	}
-	if kept != nil {
-		kept.Use(&settings)
-	}
-	settings.Cure = f.fix
+	settings.Shared, settings.Cure = kept, f.fix
 	if chosen.tried != nil {
 		settings.Further = chosen.tried.Add
 	}

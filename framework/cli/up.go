@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-ha/holdfast/clusters"
-	"github.com/holdfast-ha/holdfast/framework/cli/creating"
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
 	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
 	"github.com/holdfast-ha/holdfast/framework/run/launch"
@@ -49,7 +48,7 @@ that most scenarios need; --for makes that of a scenario. Beside the workers tha
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&from, creating.ProviderFlag, "kind", "what makes the cluster")
+	f.StringVar(&from, terminal.ProviderFlag, "kind", "what makes the cluster")
 	f.StringVar(&forScenario, "for", "", "make the cluster that this scenario needs; other flags change it")
 	f.StringVar(&spec.Kubernetes, "kubernetes", "", "version, such as v1.37.0; default: the newest that can be had")
 	f.StringSliceVar(&spec.Zones, "zones", selection.Standing.Zones, "values of the zone label")
@@ -75,7 +74,7 @@ func checkCluster(spec clusters.Spec) error {
 }
 
 func up(cmd *cobra.Command, from, name string, spec clusters.Spec) error {
-	p, err := creating.Provider(cmd.Context(), from, cmd.ErrOrStderr(), func(doing string) { terminal.SayTo(cmd.ErrOrStderr())("  %s", doing) })
+	p, err := terminal.Provider(cmd.Context(), from, cmd.ErrOrStderr(), func(doing string) { terminal.SayTo(cmd.ErrOrStderr())("  %s", doing) })
 	if err != nil {
 		return err
 	}

@@ -177,7 +177,7 @@ func TestTheLeaseNamesTheFaults(t *testing.T) {
 		if after := lease(); strings.Contains(after, "chaos/quiet") {
 			t.Errorf("afterwards: %s", after)
 		}
-		if err := c.pool.discard(t.Context()); err != nil {
+		if err := c.pool.Discard(t.Context()); err != nil {
 			t.Error(err)
 		}
 	})

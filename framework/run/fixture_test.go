@@ -48,7 +48,7 @@ func newFixture(t *testing.T) *fixture {
 		},
 	}
 	c.onCreate = c.witness
-	c.runner = &runner{settings: s, pool: pool{settings: s}, token: "ours"}
+	c.runner = &runner{settings: s, pool: &Pool{settings: s}, token: "ours"}
 	return c
 }
 

@@ -13,9 +13,9 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/run/fit"
 )
 
-// pool holds the cluster that scenarios share. The next scenario gets the same cluster if it needs one with the same spec. At
-// most one cluster exists at a time, because two would share the machine's cores.
-type pool struct {
+// Pool holds the cluster that scenarios share, also those of several runs: see Settings.Shared. The next scenario gets the same cluster if it
+// needs one with the same spec. At most one cluster exists at a time, because two would share the machine's cores. The zero value has none yet.
+type Pool struct {
 	settings *Settings
 	spec     clusters.Spec
 	cluster  clusters.Cluster
@@ -31,7 +31,7 @@ type pool struct {
 }
 
 // get returns a cluster with a spec. No other run uses it.
-func (p *pool) get(ctx context.Context, spec clusters.Spec) (clusters.Cluster, error) {
+func (p *Pool) get(ctx context.Context, spec clusters.Spec) (clusters.Cluster, error) {
 	spec = spec.WithDefaults()
 	if p.cluster != nil && p.spec.Kubernetes != "" { // an upgrade may have changed it
 		p.spec.Kubernetes = p.cluster.Spec().Kubernetes
@@ -39,14 +39,14 @@ func (p *pool) get(ctx context.Context, spec clusters.Spec) (clusters.Cluster, e
 	if p.cluster != nil && sameCluster(p.spec, spec) {
 		return p.cluster, p.lookAgain(ctx)
 	}
-	if err := p.discard(ctx); err != nil {
+	if err := p.Discard(ctx); err != nil {
 		return nil, err
 	}
 	return p.open(ctx, spec)
 }
 
 // open opens or makes a cluster, and holds it.
-func (p *pool) open(ctx context.Context, spec clusters.Spec) (clusters.Cluster, error) {
+func (p *Pool) open(ctx context.Context, spec clusters.Spec) (clusters.Cluster, error) {
 	name := p.settings.Cluster
 	if name == "" {
 		p.made++
@@ -63,17 +63,17 @@ func (p *pool) open(ctx context.Context, spec clusters.Spec) (clusters.Cluster, 
 	p.cluster, p.spec = c, spec
 	if p.settings.Hold != nil {
 		if p.hold, err = p.settings.Hold(ctx, c); err != nil {
-			return nil, errors.Join(err, p.discard(ctx))
+			return nil, errors.Join(err, p.Discard(ctx))
 		}
 	}
 	if p.fit, err = fit.Of(ctx, c, fit.Options{Measure: p.settings.Measure, Rate: p.settings.LoadRate}, p.settings.Cluster != "" || p.settings.Keep, p.settings.Progress); err != nil {
-		return nil, errors.Join(err, p.discard(ctx))
+		return nil, errors.Join(err, p.Discard(ctx))
 	}
 	return c, nil
 }
 
 // pending is what has to be done with a cluster before the process ends.
-func (p *pool) pending(name string) interrupt.Pending {
+func (p *Pool) pending(name string) interrupt.Pending {
 	if p.settings.Keep {
 		return interrupt.Pending{
 			Undo: "leave cluster " + name + " as it was", Done: "cluster " + name + " is as it was, and kept",
@@ -92,12 +92,12 @@ func (p *pool) pending(name string) interrupt.Pending {
 	}
 }
 
-// discardLimit bounds discard. The provider itself has a limit of three minutes for the removal of a cluster.
+// discardLimit bounds Discard. The provider itself has a limit of three minutes for the removal of a cluster.
 const discardLimit = 5 * time.Minute
 
-// discard gives the cluster back, if there is one, also if ctx has ended. The next scenario gets a new cluster. An existing
+// Discard gives the cluster back, if there is one, also if ctx has ended. The next scenario gets a new cluster. An existing
 // cluster that was left changed is marked as such for its next user.
-func (p *pool) discard(ctx context.Context) error {
+func (p *Pool) Discard(ctx context.Context) error {
 	if p.cluster == nil {
 		return nil
 	}
@@ -121,7 +121,7 @@ func (p *pool) discard(ctx context.Context) error {
 
 // keepIfHealthy discards a cluster that a scenario left changed. An existing cluster cannot be replaced, so the next scenario
 // checks it again.
-func (p *pool) keepIfHealthy(ctx context.Context, check func(context.Context) error) error {
+func (p *Pool) keepIfHealthy(ctx context.Context, check func(context.Context) error) error {
 	err := check(ctx)
 	switch {
 	case err == nil:
@@ -132,11 +132,11 @@ func (p *pool) keepIfHealthy(ctx context.Context, check func(context.Context) er
 	}
 	p.hold.Drop() // the cluster may not answer any more
 	p.hold = nil
-	return errors.Join(fmt.Errorf("the cluster is not as it was, and is given up: %w", err), p.discard(ctx))
+	return errors.Join(fmt.Errorf("the cluster is not as it was, and is given up: %w", err), p.Discard(ctx))
 }
 
 // lookAgain repeats the check of an existing cluster: some changes revert with time.
-func (p *pool) lookAgain(ctx context.Context) error {
+func (p *Pool) lookAgain(ctx context.Context) error {
 	if p.broken == nil {
 		return nil
 	}
@@ -147,6 +147,6 @@ func (p *pool) lookAgain(ctx context.Context) error {
 }
 
 // notAsItWas is the error about an existing cluster that was left changed.
-func (p *pool) notAsItWas() error {
+func (p *Pool) notAsItWas() error {
 	return fmt.Errorf("cluster %s is not as it was: %w: run 'holdfast heal %s'", p.settings.Cluster, p.broken, p.settings.Cluster)
 }

@@ -21,9 +21,9 @@ type hull struct {
 func (h hull) Name() string { return h.name }
 
 // recorded is a pool whose clusters are hulls, and what it did with them.
-func recorded() (*pool, *[]string) {
+func recorded() (*Pool, *[]string) {
 	var did []string
-	return &pool{settings: &Settings{
+	return &Pool{settings: &Settings{
 		Started: time.Unix(0, 0),
 		Open: func(_ context.Context, name string, _ clusters.Spec) (clusters.Cluster, error) {
 			did = append(did, "open "+name)
@@ -47,7 +47,7 @@ func TestScenariosShareAClusterAsLongAsTheyCan(t *testing.T) {
 		}
 	}
 	for range 2 { // the second has nothing to give back
-		if err := p.discard(t.Context()); err != nil {
+		if err := p.Discard(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -87,7 +87,7 @@ func TestAClusterThatCannotBeMadeIsAnError(t *testing.T) {
 	if err == nil || err.Error() != "provision a cluster: no engine" {
 		t.Errorf("got %v", err)
 	}
-	if err := p.discard(t.Context()); err != nil {
+	if err := p.Discard(t.Context()); err != nil {
 		t.Errorf("discard after that: %v", err)
 	}
 }
@@ -123,7 +123,7 @@ func TestGivingBackAClusterHasALimitOfItsOwn(t *testing.T) {
 		}
 		cancel()
 		began := time.Now()
-		if err := p.discard(ctx); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != discardLimit {
+		if err := p.Discard(ctx); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != discardLimit {
 			t.Errorf("after %s: %v", time.Since(began), err)
 		}
 	})

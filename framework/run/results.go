@@ -1,23 +1,30 @@
 package run
 
 import (
+	"context"
+	"errors"
 	"slices"
 	"time"
 
+	"golang.org/x/sys/unix"
+
+	"github.com/holdfast-ha/holdfast/framework/base/interrupt"
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/judge"
 	"github.com/holdfast-ha/holdfast/framework/judge/verdict"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 )
 
+// entry is what run.json has of each scenario, whatever became of it.
+func (r *runner) entry(s scenario.Spec, kubernetes string) runfolder.ScenarioResult {
+	return runfolder.ScenarioResult{Name: s.Name, Dir: s.Name, Claim: s.Claim, Mutant: s.Mutant, Reproduce: r.settings.Reproduce(s.Name, kubernetes)}
+}
+
 // keep adds the result of a scenario to run.json at once, so that a killed run keeps it. An error means that the harness failed
 // before anything could be judged.
 func (a *attempt) keep(s scenario.Spec, found judge.Found, harness error) result {
 	out := result{err: harness}
-	kept := runfolder.ScenarioResult{
-		Name: s.Name, Dir: s.Name, Claim: s.Claim, Took: time.Since(a.began), Mutant: s.Mutant,
-		Reproduce: a.settings.Reproduce(s.Name, a.kubernetes),
-	}
+	kept := a.entry(s, a.kubernetes)
 	if harness != nil {
 		kept.Error = harness.Error()
 	} else {
@@ -37,19 +44,26 @@ func (a *attempt) keep(s scenario.Spec, found judge.Found, harness error) result
 
 // keepUnsupported adds a scenario that the environment cannot run. It has no outcome.
 func (a *attempt) keepUnsupported(s scenario.Spec, why string) result {
-	return a.add(runfolder.ScenarioResult{
-		Name: s.Name, Dir: s.Name, Claim: s.Claim, Took: time.Since(a.began), Mutant: s.Mutant, NotSupported: why,
-		Reproduce: a.settings.Reproduce(s.Name, a.kubernetes),
-	}, result{unsupported: true, why: why})
+	kept := a.entry(s, a.kubernetes)
+	kept.NotSupported = why
+	return a.add(kept, result{unsupported: true, why: why})
 }
 
-func (r *runner) add(kept runfolder.ScenarioResult, out result) result {
-	r.file.Scenarios = append(r.file.Scenarios, kept)
-	if err := r.file.Write(r.settings.Dir); err != nil && out.err == nil {
+// keepInterrupted adds a scenario that was interrupted before it had a record.
+func (a *attempt) keepInterrupted(s scenario.Spec) result {
+	kept := a.entry(s, a.kubernetes)
+	kept.Interrupted = "interrupted before it was deployed"
+	return a.add(kept, result{outcome: verdict.Unknown, interrupted: true, why: kept.Interrupted})
+}
+
+func (a *attempt) add(kept runfolder.ScenarioResult, out result) result {
+	kept.Took = time.Since(a.began)
+	a.file.Scenarios = append(a.file.Scenarios, kept)
+	if err := a.file.Write(a.settings.Dir); err != nil && out.err == nil {
 		out.err = err
 	}
-	if kept.Outcome != "" && r.settings.Judged != nil {
-		r.settings.Judged()
+	if kept.Outcome != "" && a.settings.Judged != nil {
+		a.settings.Judged()
 	}
 	return out
 }
@@ -64,10 +78,9 @@ func (r *runner) finish(chosen []scenario.Spec) error {
 	for _, s := range chosen {
 		begun := slices.ContainsFunc(r.file.Scenarios, func(kept runfolder.ScenarioResult) bool { return kept.Name == s.Name })
 		if !begun {
-			r.file.Scenarios = append(r.file.Scenarios, runfolder.ScenarioResult{
-				Name: s.Name, Dir: s.Name, Claim: s.Claim, Mutant: s.Mutant, NotBegun: "not begun: " + why,
-				Reproduce: r.settings.Reproduce(s.Name, r.settings.Needs(s.Cluster).Kubernetes),
-			})
+			left := r.entry(s, r.settings.Needs(s.Cluster).Kubernetes)
+			left.NotBegun = "not begun: " + why
+			r.file.Scenarios = append(r.file.Scenarios, left)
 		}
 	}
 	if !r.settings.Resumed.IsZero() { // the kept results came first
@@ -80,4 +93,25 @@ func (r *runner) finish(chosen []scenario.Spec) error {
 		r.file.Interrupted = r.interruption()
 	}
 	return joined(r.file.Write(r.settings.Dir), freed)
+}
+
+// interruption is what interrupted the run: a signal, or an error.
+func (r *runner) interruption() string {
+	var signal interrupt.Signal
+	switch {
+	case r.stop != nil:
+		return r.stop.Error()
+	case r.budget.Spent() != "" && r.settings.Interrupt.Cause() == nil && r.cause == "":
+		return r.budget.Spent()
+	case errors.As(r.settings.Interrupt.Cause(), &signal):
+		return unix.SignalName(signal.By)
+	}
+	return r.cause
+}
+
+// heard notes why the context of a scenario ended.
+func (r *runner) heard(ctx context.Context) {
+	if ctx.Err() != nil && r.cause == "" {
+		r.cause = context.Cause(ctx).Error()
+	}
 }

@@ -21,7 +21,6 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/judge/verdict"
 	"github.com/holdfast-ha/holdfast/framework/run/environment"
 	"github.com/holdfast-ha/holdfast/framework/run/fit"
-	"github.com/holdfast-ha/holdfast/framework/run/timebudget"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/workloads/image"
 )
@@ -33,11 +32,11 @@ const cleanLimit = 3 * time.Minute
 // runner runs the scenarios of one `holdfast run`.
 type runner struct {
 	settings *Settings
-	pool     pool
+	pool     *Pool
 	lock     io.Closer // of the run's folder, see lockFolder
 	token    string    // marks what this run creates
 	checker  deploy.Checker
-	budget   timebudget.Budget
+	budget   budget
 	// kubernetes is the version of the clusters for which no version was requested, from before the run was resumed; empty: the newest.
 	kubernetes string
 

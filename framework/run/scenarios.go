@@ -52,7 +52,12 @@ func begin(s Settings) (*runner, error) {
 	if err := s.validate(); err != nil {
 		return nil, err
 	}
-	return &runner{settings: &s, pool: pool{settings: &s}, token: rand.Text()}, nil
+	r := &runner{settings: &s, pool: s.Shared, token: rand.Text()}
+	if r.pool == nil {
+		r.pool = &Pool{}
+	}
+	r.pool.settings = &s
+	return r, nil
 }
 
 // next begins a run.json with these settings. The cluster stays.
@@ -84,9 +89,12 @@ func (r *runner) lockFolder(dir string) (err error) {
 	return err
 }
 
-// end gives the cluster back, also if ctx has ended.
+// end gives the cluster back, also if ctx has ended, unless further runs share it.
 func (r *runner) end(ctx context.Context) {
-	if err := r.pool.discard(ctx); err != nil {
+	if r.settings.Shared != nil {
+		return
+	}
+	if err := r.pool.Discard(ctx); err != nil {
 		r.settings.Progress.Note(err.Error()) // the verdicts stay valid
 	}
 }

@@ -35,6 +35,8 @@ type Settings struct {
 	Incident *history.Incident
 	// Measure measures what the machine of the nodes carries; nil: it is not measured.
 	Measure func(context.Context, clusters.Cluster) (runfolder.Fit, error)
+	// Shared is the pool of this and other runs, which the caller gives back; nil: the run has its own.
+	Shared *Pool
 	// Open returns a cluster that it creates or finds.
 	Open func(ctx context.Context, name string, spec clusters.Spec) (clusters.Cluster, error)
 	// Close takes a cluster back that is no longer needed, or is broken.

@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-ha/holdfast/clusters"
-	"github.com/holdfast-ha/holdfast/framework/cli/creating"
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
 	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
 	"github.com/holdfast-ha/holdfast/framework/deploy/appimages"
@@ -88,12 +87,12 @@ the certification was interrupted.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.provider, creating.ProviderFlag, "kind", "what creates the cluster")
+	flags.StringVar(&f.provider, terminal.ProviderFlag, "kind", "what creates the cluster")
 	flags.StringVar(&f.from, "from", "", "version of the new cluster, such as v1.36.3")
 	flags.StringVar(&f.to, "to", "", "version to upgrade it to, such as v1.37.0")
 	flags.StringSliceVar(&f.profiles, "profile", []string{"core"}, "what to certify: core (about five minutes before and after the upgrade), extended, or both")
 	flags.StringVar(&f.timings, "timings", string(clusters.Stock), "stock: Kubernetes' own; or lab, which detects a lost node in seconds, and may mark every node lost while the API server restarts")
-	flags.StringVar(&f.proxyMode, "proxy-mode", "", creating.ProxyModeHelp)
+	flags.StringVar(&f.proxyMode, "proxy-mode", "", terminal.ProxyModeHelp)
 	flags.StringVar(&f.artifacts, "artifacts", "artifacts", "folder for the record and the certificate")
 	flags.Uint64Var(&f.seed, "seed", 0, "seed of all random choices; default: a new one, which the certificate names")
 	flags.StringVar(&f.plant, "plant", "", "break the upgrade on purpose, to show that the certificate catches it: "+strings.Join(upgrade.Names(), ", "))
@@ -152,7 +151,7 @@ func (f certifyFlags) run(cmd *cobra.Command, version string, profiles []scenari
 		return err
 	}
 	defer remove()
-	p, err := creating.Provider(ctx, f.provider, out, progress.Say)
+	p, err := terminal.Provider(ctx, f.provider, out, progress.Say)
 	if err != nil {
 		return err
 	}

@@ -18,7 +18,6 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/app/appfile"
 	"github.com/holdfast-ha/holdfast/framework/app/apptest"
 	"github.com/holdfast-ha/holdfast/framework/base/output"
-	"github.com/holdfast-ha/holdfast/framework/cli/creating"
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
 	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
@@ -59,7 +58,7 @@ func (f *runningFlags) add(cmd *cobra.Command) {
 // Flags that have a meaning with --upgrade only, and without it only.
 var (
 	runningOnly = []string{"upgrade", "context", "kubeconfig", "namespace", "url", "behind", "recover", "disturb", "holdfast-image"}
-	createdOnly = []string{"from", "to", "plant", "profile", creating.ProviderFlag, "timings", "proxy-mode", "keep", "keep-logs"}
+	createdOnly = []string{"from", "to", "plant", "profile", terminal.ProviderFlag, "timings", "proxy-mode", "keep", "keep-logs"}
 )
 
 // given is the first of some flags that the command line has; empty: it has none.

@@ -16,7 +16,6 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters/existing"
 	"github.com/holdfast-ha/holdfast/framework/app/appfile"
 	"github.com/holdfast-ha/holdfast/framework/base/self"
-	"github.com/holdfast-ha/holdfast/framework/cli/creating"
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
 	"github.com/holdfast-ha/holdfast/framework/cli/record"
 	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
@@ -62,7 +61,7 @@ func (f *Flags) Add(set *pflag.FlagSet) {
 var (
 	disturbOnly = []string{"context", "kubeconfig", "holdfast-image", "load", "steady", "recover", "settled"}
 	createdOnly = []string{
-		"cluster", creating.ProviderFlag, "kubernetes", "timings", "proxy-mode", "keep-logs", "fix", "ablate", "times", "watch", "image", "pull", "secrets", "before",
+		"cluster", terminal.ProviderFlag, "kubernetes", "timings", "proxy-mode", "keep-logs", "fix", "ablate", "times", "watch", "image", "pull", "secrets", "before",
 	}
 )
 

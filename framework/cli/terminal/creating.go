@@ -1,5 +1,4 @@
-// Package creating is what the commands that create clusters have in common.
-package creating
+package terminal
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package timebudget
+package run
 
 import (
 	"testing"
@@ -26,7 +26,7 @@ func TestFits(t *testing.T) {
 		{"nothing has ended yet", 10 * time.Minute, 8 * time.Minute, 0, false, false},
 		{"it tells most", 10 * time.Minute, time.Hour, 10, true, false},
 	} {
-		b := &Budget{Limit: test.budget, Began: time.Unix(0, 0)}
+		b := &budget{Limit: test.budget, Began: time.Unix(0, 0)}
 		now := b.Began.Add(test.passed)
 		for range test.ended {
 			b.Ended(minute("chaos/before", false))

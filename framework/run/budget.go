@@ -1,7 +1,4 @@
-// Package timebudget decides which scenarios a run with a limited time still begins.
-//
-// It runs nothing, and it does not choose their order.
-package timebudget
+package run
 
 import (
 	"time"
@@ -10,8 +7,8 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 )
 
-// Budget is the time of a run. The zero value is no limit.
-type Budget struct {
+// budget is the time of a run: it decides which scenarios a run with a limited time still begins. The zero value is no limit.
+type budget struct {
 	Limit time.Duration
 	Began time.Time
 
@@ -22,7 +19,7 @@ type Budget struct {
 // Fits reports whether a scenario would end within the limit, at the pace of those that have ended. The pace includes
 // making the clusters, and is at least that of two cores: that the first scenarios were fast says little about the others. Once something was left
 // out, all else is: a short one that still fits tells less. What tells most always fits.
-func (b *Budget) Fits(s scenario.Spec, now time.Time) bool {
+func (b *budget) Fits(s scenario.Spec, now time.Time) bool {
 	if b.Limit == 0 || s.First {
 		return true
 	}
@@ -36,10 +33,10 @@ func (b *Budget) Fits(s scenario.Spec, now time.Time) bool {
 }
 
 // Ended notes that a scenario has ended.
-func (b *Budget) Ended(s scenario.Spec) { b.ended += s.About }
+func (b *budget) Ended(s scenario.Spec) { b.ended += s.About }
 
 // Spent is why scenarios were left out, as in runfolder.File.Interrupted; empty: none was.
-func (b *Budget) Spent() string {
+func (b *budget) Spent() string {
 	if !b.spent {
 		return ""
 	}
