@@ -10,7 +10,6 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/framework/fault"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
-	"github.com/holdfast-ha/holdfast/framework/scenario/selection"
 )
 
 // Every scenario of a profile is also in the suites, so it can be run alone, from the same literal.
@@ -82,17 +81,17 @@ func TestCoreIsShort(t *testing.T) {
 
 // What a run with a limited time never leaves out is in the short profile.
 func TestWhatTellsMostIsInTheShortProfile(t *testing.T) {
-	short, err := selection.Scenarios(scenario.All, "short", nil, nil)
+	short, err := scenario.Choose(scenario.All, "short", nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	marked := 0
-	for _, s := range selection.MostTellingFirst(short) {
+	for _, s := range scenario.MostTellingFirst(short) {
 		if s.First {
 			marked++
 		}
 	}
-	if marked != len(selection.First) {
-		t.Errorf("%d of %d scenarios that tell most are in the short profile", marked, len(selection.First))
+	if marked != len(scenario.First) {
+		t.Errorf("%d of %d scenarios that tell most are in the short profile", marked, len(scenario.First))
 	}
 }

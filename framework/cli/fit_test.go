@@ -13,7 +13,6 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
 	"github.com/holdfast-ha/holdfast/framework/fault/leasetest"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
-	"github.com/holdfast-ha/holdfast/framework/scenario/selection"
 )
 
 // The suggested command creates a cluster that fits.
@@ -26,7 +25,7 @@ func TestTheCommandThatIsNamedMakesWhatFits(t *testing.T) {
 		{Zones: []string{"x", "y"}, PerWorker: labelled.Cluster.PerWorker, Profile: clusters.Stock},
 	} {
 		need = need.WithDefaults()
-		command := selection.UpCommand("demo", labelled, need)
+		command := scenario.UpCommand("demo", labelled, need)
 		root := Command("v1.2.3")
 		cmd, rest, err := root.Find(strings.Fields(command)[1:])
 		if err == nil {
@@ -35,11 +34,11 @@ func TestTheCommandThatIsNamedMakesWhatFits(t *testing.T) {
 		if err != nil || cmd.Name() != "up" {
 			t.Fatalf("%s: %v", command, err)
 		}
-		base := scenario.Spec{Cluster: selection.Standing}
+		base := scenario.Spec{Cluster: scenario.Standing}
 		if cmd.Flags().Changed("for") {
 			base = labelled
 		}
-		got := selection.WithFlags(base, asked(t, cmd), cmd.Flags().Changed)
+		got := scenario.WithFlags(base, asked(t, cmd), cmd.Flags().Changed)
 		if has, needs := got.Unlike(need); has != "" || needs != "" {
 			t.Errorf("%s makes one that has %s, and not %s", command, has, needs)
 		}

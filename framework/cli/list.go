@@ -7,7 +7,6 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
-	"github.com/holdfast-ha/holdfast/framework/scenario/selection"
 )
 
 // printList prints scenarios with their claims and, if nothing was named, incidents with their symptoms, and labels.
@@ -20,7 +19,7 @@ func (f runFlags) printList(out io.Writer, specs []scenario.Spec) error {
 		for _, i := range scenario.Incidents {
 			fmt.Fprintf(&b, "--incident %-34s %s\n", i.Name, i.Symptom)
 		}
-		for _, label := range selection.Labels(specs) {
+		for _, label := range scenario.Labels(specs) {
 			fmt.Fprintf(&b, "--label %s\n", label)
 		}
 	}

@@ -12,7 +12,6 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
 	"github.com/holdfast-ha/holdfast/framework/run/launch"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
-	"github.com/holdfast-ha/holdfast/framework/scenario/selection"
 )
 
 // defaultNodes is the size of the cluster that most scenarios run on: a control plane, the node that carries the load,
@@ -38,11 +37,11 @@ that most scenarios need; --for makes that of a scenario. Beside the workers tha
 				return exit.Usage(err)
 			}
 			if forScenario != "" {
-				s, err := selection.Scenarios(scenario.All, "full", []string{forScenario}, nil)
+				s, err := scenario.Choose(scenario.All, "full", []string{forScenario}, nil)
 				if err != nil {
 					return exit.Usage(err)
 				}
-				spec = selection.WithFlags(s[0], spec, cmd.Flags().Changed)
+				spec = scenario.WithFlags(s[0], spec, cmd.Flags().Changed)
 			}
 			return up(cmd, from, args[0], spec)
 		},
@@ -51,11 +50,11 @@ that most scenarios need; --for makes that of a scenario. Beside the workers tha
 	f.StringVar(&from, terminal.ProviderFlag, "kind", "what makes the cluster")
 	f.StringVar(&forScenario, "for", "", "make the cluster that this scenario needs; other flags change it")
 	f.StringVar(&spec.Kubernetes, "kubernetes", "", "version, such as v1.37.0; default: the newest that can be had")
-	f.StringSliceVar(&spec.Zones, "zones", selection.Standing.Zones, "values of the zone label")
-	f.IntVar(&spec.WorkersPerZone, "workers-per-zone", selection.Standing.WorkersPerZone, "workers in each zone")
-	f.IntVar(&spec.ControlPlanes, "control-planes", selection.Standing.ControlPlanes, "control-plane nodes")
-	f.StringVar((*string)(&spec.Profile), "timings", string(selection.Standing.Profile), "lab: a lost node is noticed in seconds; stock: Kubernetes' defaults")
-	f.StringVar((*string)(&spec.ProxyMode), "proxy-mode", string(selection.Standing.ProxyMode), "kube-proxy's mode: nftables, iptables, or ipvs where the kernel has it")
+	f.StringSliceVar(&spec.Zones, "zones", scenario.Standing.Zones, "values of the zone label")
+	f.IntVar(&spec.WorkersPerZone, "workers-per-zone", scenario.Standing.WorkersPerZone, "workers in each zone")
+	f.IntVar(&spec.ControlPlanes, "control-planes", scenario.Standing.ControlPlanes, "control-plane nodes")
+	f.StringVar((*string)(&spec.Profile), "timings", string(scenario.Standing.Profile), "lab: a lost node is noticed in seconds; stock: Kubernetes' defaults")
+	f.StringVar((*string)(&spec.ProxyMode), "proxy-mode", string(scenario.Standing.ProxyMode), "kube-proxy's mode: nftables, iptables, or ipvs where the kernel has it")
 	f.BoolVar(&spec.LeaderElection, "leader-election", false, "have a lone kube-controller-manager and kube-scheduler elect a leader, as kubeadm does")
 	f.IntVar(&spec.SimulatedNodes, "simulated-nodes", 0, "nodes without a machine beside the real ones; kwok keeps them, and nothing runs on them")
 	f.BoolVar(&spec.Egress, "egress", false, "leave the nodes their default route")
@@ -90,7 +89,7 @@ func up(cmd *cobra.Command, from, name string, spec clusters.Spec) error {
 		}
 		text += fmt.Sprintf("  export KUBECONFIG=%s\n", path)
 	}
-	text += selection.Suggest(name, c.Spec(), scenario.All) + fmt.Sprintf("  holdfast down %s\n", name)
+	text += scenario.Suggest(name, c.Spec(), scenario.All) + fmt.Sprintf("  holdfast down %s\n", name)
 	_, err = io.WriteString(cmd.OutOrStdout(), text)
 	return err
 }

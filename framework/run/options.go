@@ -10,7 +10,6 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
-	"github.com/holdfast-ha/holdfast/framework/scenario/selection"
 )
 
 // Options are what a user asks of a run: the flags of 'holdfast run'.
@@ -58,16 +57,16 @@ func (o Options) adapted(spec scenario.Spec) scenario.Spec {
 // Scenarios returns the scenarios of the incident, the named scenarios, or the scenarios of the scope. told is the incident, if any.
 func (o Options) Scenarios() (chosen []scenario.Spec, told *history.Incident, err error) {
 	if o.Incident == "" {
-		chosen, err = selection.Scenarios(scenario.All, o.Scope, o.Names, o.Labels)
+		chosen, err = scenario.Choose(scenario.All, o.Scope, o.Names, o.Labels)
 		if o.TimeBudget > 0 {
-			chosen = selection.MostTellingFirst(chosen)
+			chosen = scenario.MostTellingFirst(chosen)
 		}
 		return chosen, nil, errors.Join(err, o.checkSizes(chosen))
 	}
 	if len(o.Names)+len(o.Labels) > 0 {
 		return nil, nil, errors.New("--incident with scenarios or labels: an incident has its own scenarios")
 	}
-	i, err := selection.Incident(scenario.Incidents, o.Incident)
+	i, err := scenario.FindIncident(scenario.Incidents, o.Incident)
 	return i.Scenarios, &i.Incident, err
 }
 
@@ -105,8 +104,8 @@ func (o Options) Validate() error {
 	return spec.Validate()
 }
 
-// On returns those of the chosen scenarios that run on a cluster, and a note on the others; see selection.On.
+// On returns those of the chosen scenarios that run on a cluster, and a note on the others; see scenario.ChooseFor.
 func (o Options) On(c clusters.Spec, chosen []scenario.Spec) (fit []scenario.Spec, note string, err error) {
-	named := slices.ContainsFunc(o.Names, func(name string) bool { return !selection.IsPattern(name) })
-	return selection.On(o.Cluster, c, chosen, o.Needs, named || o.Incident != "")
+	named := slices.ContainsFunc(o.Names, func(name string) bool { return !scenario.IsPattern(name) })
+	return scenario.ChooseFor(o.Cluster, c, chosen, o.Needs, named || o.Incident != "")
 }

@@ -168,23 +168,11 @@ func TestAScenarioThatGoesWrong(t *testing.T) {
 			},
 			trouble: "B: boom", healed: []string{"B", "A"},
 		},
-		"a fault panics": {
-			spoil: func(_ context.CancelFunc, s *scenario.Spec, _ *clustertest.Cluster) {
-				s.Faults = append(s.Faults, staged{name: "B", panics: true})
-			},
-			trouble: "panic: a bug in B", healed: []string{"B", "A"},
-		},
 		"an undo fails": {
 			spoil: func(_ context.CancelFunc, s *scenario.Spec, _ *clustertest.Cluster) {
 				s.Faults = append(s.Faults, staged{name: "B", revertErr: boom})
 			},
 			trouble: "undo B: boom", healed: []string{"A"},
-		},
-		"an undo panics": {
-			spoil: func(_ context.CancelFunc, s *scenario.Spec, _ *clustertest.Cluster) {
-				s.Faults = append(s.Faults, staged{name: "B", revertPanics: true})
-			},
-			trouble: "undo B: panic: a bug in the undo of B", healed: []string{"A"},
 		},
 		"the caller gives up": {
 			spoil: func(cancel context.CancelFunc, _ *scenario.Spec, _ *clustertest.Cluster) {

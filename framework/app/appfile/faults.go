@@ -10,7 +10,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/app/apptest"
 	"github.com/holdfast-ha/holdfast/framework/safety/catalogue"
-	"github.com/holdfast-ha/holdfast/framework/scenario/selection"
+	"github.com/holdfast-ha/holdfast/framework/scenario"
 )
 
 // Faults are what is done: names such as drain, and where one workload is meant, names such as drain:web, which a file has as {drain: web}.
@@ -83,7 +83,7 @@ func faultsKnown(root *yaml.Node, existing bool) error {
 			if seen[what] = true; slices.Contains(names, name.Value) {
 				continue
 			}
-			want := selection.Wanted(name.Value, names)
+			want := scenario.Wanted(name.Value, names)
 			if slices.Contains(catalogue.Names(), name.Value) {
 				want = "it is only done to a cluster that is there already, which cluster: {uid: ...} names"
 			}

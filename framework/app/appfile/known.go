@@ -13,7 +13,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/holdfast-ha/holdfast/framework/load"
-	"github.com/holdfast-ha/holdfast/framework/scenario/selection"
+	"github.com/holdfast-ha/holdfast/framework/scenario"
 )
 
 // known returns an error for each field of a document that the type of like does not have, with its place and the field that may have
@@ -89,7 +89,7 @@ func isText(t reflect.Type) bool {
 
 func noSuchField(key *yaml.Node, at string, fields map[string]reflect.Type) error {
 	names := slices.Sorted(maps.Keys(fields))
-	return fmt.Errorf("line %d, column %d: there is no field %s: %s", key.Line, key.Column, at, selection.Wanted(key.Value, names))
+	return fmt.Errorf("line %d, column %d: there is no field %s: %s", key.Line, key.Column, at, scenario.Wanted(key.Value, names))
 }
 
 // fieldsOf are the types of a struct's fields by their names in YAML.

@@ -13,7 +13,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/holdfast-ha/holdfast/framework/app/apptest"
-	"github.com/holdfast-ha/holdfast/framework/scenario/selection"
+	"github.com/holdfast-ha/holdfast/framework/scenario"
 )
 
 // Promises say what is promised of the probes' requests where it is not the default.
@@ -162,7 +162,7 @@ func (f File) promisesOf(probes []apptest.Probe) (made apptest.Promises, err err
 }
 
 func noSuchProbe(name string, of OfProbe, names []string) error {
-	return fmt.Errorf("line %d, column %d: promises.probes: there is no probe %s: %s", of.line, of.column, name, selection.Wanted(name, names))
+	return fmt.Errorf("line %d, column %d: promises.probes: there is no probe %s: %s", of.line, of.column, name, scenario.Wanted(name, names))
 }
 
 // narrowed is a promise with what is said in its place.

@@ -12,7 +12,6 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/app/appcheck"
 	"github.com/holdfast-ha/holdfast/framework/base/prose"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
-	"github.com/holdfast-ha/holdfast/framework/scenario/selection"
 	"github.com/holdfast-ha/holdfast/workloads"
 	"github.com/holdfast-ha/holdfast/workloads/app"
 )
@@ -187,10 +186,10 @@ func (t Test) validate() error {
 	for _, one := range t.Faults {
 		name, workload, aimed := strings.Cut(one, ":")
 		if _, known := Faults[name]; !known {
-			errs = append(errs, fmt.Errorf("there is no fault %q: %s", name, selection.Wanted(name, FaultNames())))
+			errs = append(errs, fmt.Errorf("there is no fault %q: %s", name, scenario.Wanted(name, FaultNames())))
 		}
 		if aimed && !slices.Contains(workloads, workload) {
-			errs = append(errs, fmt.Errorf("fault %s: there is no Deployment, StatefulSet or DaemonSet %q: %s", name, workload, selection.Wanted(workload, workloads)))
+			errs = append(errs, fmt.Errorf("fault %s: there is no Deployment, StatefulSet or DaemonSet %q: %s", name, workload, scenario.Wanted(workload, workloads)))
 		}
 	}
 	return errors.Join(errs...)

@@ -22,7 +22,6 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/run/progress"
 	"github.com/holdfast-ha/holdfast/framework/run/summary"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
-	"github.com/holdfast-ha/holdfast/framework/scenario/selection"
 	"github.com/holdfast-ha/holdfast/reports/certificate"
 	"github.com/holdfast-ha/holdfast/suites/mutants/upgrade"
 )
@@ -118,7 +117,7 @@ func (f certifyFlags) validate() ([]scenario.Profile, error) {
 	if _, err := f.planted(); err != nil {
 		return nil, err
 	}
-	return selection.Profiles(scenario.Profiles, f.profiles)
+	return scenario.FindProfiles(scenario.Profiles, f.profiles)
 }
 
 // planted is the regression that --plant names; the zero Regression without the flag.

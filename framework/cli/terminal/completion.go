@@ -15,7 +15,6 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/provider"
 	"github.com/holdfast-ha/holdfast/framework/run/maintenance"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
-	"github.com/holdfast-ha/holdfast/framework/scenario/selection"
 	"github.com/holdfast-ha/holdfast/suites/mutants/upgrade"
 )
 
@@ -36,7 +35,7 @@ func begunBy(typed string, names []string) (begun []string) {
 }
 
 // CompleteScenarios completes the names of scenarios.
-var CompleteScenarios = oneOf(func() []string { return selection.Names(scenario.All) })
+var CompleteScenarios = oneOf(func() []string { return scenario.Names(scenario.All) })
 
 // CompleteClusters completes the names of the clusters in the container engine. Without an engine it offers none.
 func CompleteClusters(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
@@ -53,8 +52,8 @@ var flagValues = map[string]cobra.CompletionFunc{
 	"emit":     oneOf(func() []string { return []string{"policy"} }),
 	"fail-on":  oneOf(func() []string { return []string{"error", "warning", "note", "never"} }),
 	"for":      CompleteScenarios,
-	"incident": oneOf(func() []string { return selection.IncidentNames(scenario.Incidents) }),
-	"label":    oneOf(func() []string { return selection.Labels(scenario.All) }),
+	"incident": oneOf(func() []string { return scenario.IncidentNames(scenario.Incidents) }),
+	"label":    oneOf(func() []string { return scenario.Labels(scenario.All) }),
 	"lane":     oneOf(laneNames),
 	"plant":    oneOf(upgrade.Names),
 	"profile":  oneOf(profileNames),

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/holdfast-ha/holdfast/framework/scenario/selection"
+	"github.com/holdfast-ha/holdfast/framework/scenario"
 )
 
 // FlagError names the flag, what it wants, and a flag of a similar name.
@@ -22,7 +22,7 @@ func FlagError(cmd *cobra.Command, err error) error {
 	case errors.As(err, &unknown):
 		var names []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
-		if meant := selection.Meant("--"+unknown.GetSpecifiedName(), names); meant != "" {
+		if meant := scenario.Meant("--"+unknown.GetSpecifiedName(), names); meant != "" {
 			err = fmt.Errorf("%w: %s", err, meant)
 		}
 	}

@@ -13,7 +13,6 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/run"
 	"github.com/holdfast-ha/holdfast/framework/run/maintenance"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
-	"github.com/holdfast-ha/holdfast/framework/scenario/selection"
 )
 
 // Make makes a cluster that outlives this process. After an error, also after Ctrl-C, it removes what was made.
@@ -64,7 +63,7 @@ func OnCluster(ctx context.Context, o run.Options, p provider.Provider, chosen [
 	if err != nil && !missing {
 		return nil, err
 	}
-	spec := selection.MostNeeded(chosen, o.Needs)
+	spec := scenario.MostNeeded(chosen, o.Needs)
 	if !missing {
 		spec = c.Spec()
 	}

@@ -1,11 +1,10 @@
-package selection_test
+package scenario_test
 
 import (
 	"strings"
 	"testing"
 
 	"github.com/holdfast-ha/holdfast/framework/scenario"
-	"github.com/holdfast-ha/holdfast/framework/scenario/selection"
 )
 
 func TestScenariosAreChosen(t *testing.T) {
@@ -23,7 +22,7 @@ func TestScenariosAreChosen(t *testing.T) {
 		{"full", nil, []string{"chaos", "full"}, "chaos/b"},
 		{"short", []string{"chaos/*"}, []string{"short"}, "chaos/a"},
 	} {
-		chosen, err := selection.Scenarios(all, test.scope, test.names, test.labels)
+		chosen, err := scenario.Choose(all, test.scope, test.names, test.labels)
 		var got []string
 		for _, s := range chosen {
 			got = append(got, s.Name)
@@ -48,18 +47,18 @@ func TestScenariosThatDoNotExist(t *testing.T) {
 		{nil, []string{"weekly"}, "want one of chaos, full, mutants, short"},
 		{nil, []string{"mutants"}, "no scenario of those has the labels mutants"}, // not in the scope short
 	} {
-		if chosen, err := selection.Scenarios(all, "short", test.names, test.labels); err == nil || !strings.Contains(err.Error(), test.want) {
+		if chosen, err := scenario.Choose(all, "short", test.names, test.labels); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%v %v: %v, %v; want %s", test.names, test.labels, chosen, err, test.want)
 		}
 	}
 }
 
 func TestProfilesAreNamed(t *testing.T) {
-	got, err := selection.Profiles([]scenario.Profile{{Name: "Core"}, {Name: "Extended"}}, []string{"EXTENDED", "core"})
+	got, err := scenario.FindProfiles([]scenario.Profile{{Name: "Core"}, {Name: "Extended"}}, []string{"EXTENDED", "core"})
 	if err != nil || len(got) != 2 || got[0].Name != "Core" {
 		t.Errorf("%v, %v: want both, in the order of their description", got, err)
 	}
-	if _, err := selection.Profiles([]scenario.Profile{}, nil); err == nil {
+	if _, err := scenario.FindProfiles([]scenario.Profile{}, nil); err == nil {
 		t.Error("no profile at all: no error")
 	}
 }

@@ -1,4 +1,4 @@
-package selection
+package scenario
 
 import (
 	"errors"
@@ -8,14 +8,13 @@ import (
 	"strings"
 
 	"github.com/holdfast-ha/holdfast/clusters"
-	"github.com/holdfast-ha/holdfast/framework/scenario"
 )
 
 // Standing is the cluster that `holdfast up` makes without flags. Most scenarios run on it.
 var Standing = clusters.Spec{Zones: []string{"a", "b", "c"}, WorkersPerZone: 2}.WithDefaults()
 
 // UpCommand is the command that makes the cluster that a scenario needs.
-func UpCommand(name string, s scenario.Spec, need clusters.Spec) string {
+func UpCommand(name string, s Spec, need clusters.Spec) string {
 	words, base := []string{"holdfast", "up", name}, Standing
 	if len(need.PerWorker) > 0 || need.LoadOnWorkers > 0 { // there are no flags for labels, and none for load on workers
 		words, base = append(words, "--for", s.Name), s.Cluster.WithDefaults()
@@ -44,7 +43,7 @@ func fits(c, need clusters.Spec) bool {
 }
 
 // fitting divides scenarios into those that run on a cluster and others. need returns the cluster that a scenario needs.
-func fitting(c clusters.Spec, all []scenario.Spec, need func(clusters.Spec) clusters.Spec) (fit, others []scenario.Spec) {
+func fitting(c clusters.Spec, all []Spec, need func(clusters.Spec) clusters.Spec) (fit, others []Spec) {
 	for _, s := range all {
 		if fits(c, need(s.Cluster)) {
 			fit = append(fit, s)
@@ -56,7 +55,7 @@ func fitting(c clusters.Spec, all []scenario.Spec, need func(clusters.Spec) clus
 }
 
 // MostNeeded is the cluster on which most of the scenarios run.
-func MostNeeded(all []scenario.Spec, need func(clusters.Spec) clusters.Spec) (most clusters.Spec) {
+func MostNeeded(all []Spec, need func(clusters.Spec) clusters.Spec) (most clusters.Spec) {
 	found := 0
 	for _, s := range all {
 		c := need(s.Cluster)
@@ -83,7 +82,7 @@ func asOn(c, need clusters.Spec) (adapted clusters.Spec, flags string) {
 }
 
 // misfit is why a scenario does not run on a cluster, and what makes it run: flags, or the command that makes a cluster for it.
-func misfit(name string, c clusters.Spec, s scenario.Spec, need clusters.Spec) error {
+func misfit(name string, c clusters.Spec, s Spec, need clusters.Spec) error {
 	has, needs := c.Unlike(need)
 	if adapted, flags := asOn(c, need); fits(c, adapted) {
 		return fmt.Errorf("cluster %s has %s; %s needs %s, unless it is run with%s", name, has, s.Name, needs, flags)
@@ -91,10 +90,10 @@ func misfit(name string, c clusters.Spec, s scenario.Spec, need clusters.Spec) e
 	return fmt.Errorf("cluster %s has %s; %s needs %s: make such a cluster with '%s'", name, has, s.Name, needs, UpCommand("NAME", s, need))
 }
 
-// On returns the scenarios that run on a cluster, and a note on those that do not. need returns the cluster that a scenario needs. It is
+// ChooseFor returns the scenarios that run on a cluster, and a note on those that do not. need returns the cluster that a scenario needs. It is
 // an error if no scenario runs on the cluster, or if one of the named scenarios does not. The error names the command that makes
 // the cluster which a scenario needs.
-func On(name string, c clusters.Spec, chosen []scenario.Spec, need func(clusters.Spec) clusters.Spec, named bool) (fit []scenario.Spec, note string, err error) {
+func ChooseFor(name string, c clusters.Spec, chosen []Spec, need func(clusters.Spec) clusters.Spec, named bool) (fit []Spec, note string, err error) {
 	fit, others := fitting(c, chosen, need)
 	if len(others) == 0 {
 		return fit, "", nil
@@ -119,16 +118,16 @@ func On(name string, c clusters.Spec, chosen []scenario.Spec, need func(clusters
 }
 
 // Suggest suggests a command for a new cluster, with the flags that adapt a scenario to it.
-func Suggest(name string, c clusters.Spec, all []scenario.Spec) string {
+func Suggest(name string, c clusters.Spec, all []Spec) string {
 	fit, others := fitting(c, all, func(need clusters.Spec) clusters.Spec {
 		adapted, _ := asOn(c, need)
 		return adapted
 	})
 	if len(fit) == 0 {
-		return fmt.Sprintf("  no scenario fits it; %d fit the cluster of '%s', and --for SCENARIO makes the cluster that a scenario needs\n", mostCommon(others), UpCommand(name, scenario.Spec{}, Standing))
+		return fmt.Sprintf("  no scenario fits it; %d fit the cluster of '%s', and --for SCENARIO makes the cluster that a scenario needs\n", mostCommon(others), UpCommand(name, Spec{}, Standing))
 	}
 	one := fit[0]
-	if i := slices.IndexFunc(fit, func(s scenario.Spec) bool { return s.Name == "chaos/rolling-update" }); i >= 0 {
+	if i := slices.IndexFunc(fit, func(s Spec) bool { return s.Name == "chaos/rolling-update" }); i >= 0 {
 		one = fit[i]
 	}
 	_, flags := asOn(c, one.Cluster)
@@ -136,13 +135,13 @@ func Suggest(name string, c clusters.Spec, all []scenario.Spec) string {
 }
 
 // mostCommon counts the scenarios that fit the standing cluster.
-func mostCommon(all []scenario.Spec) int {
+func mostCommon(all []Spec) int {
 	fit, _ := fitting(Standing, all, clusters.Spec.WithDefaults)
 	return len(fit)
 }
 
 // WithFlags is the cluster that a scenario needs, changed by the flags that were given.
-func WithFlags(s scenario.Spec, flags clusters.Spec, given func(flag string) bool) clusters.Spec {
+func WithFlags(s Spec, flags clusters.Spec, given func(flag string) bool) clusters.Spec {
 	spec := s.Cluster
 	spec.PerWorker = maps.Clone(spec.PerWorker)
 	for flag, set := range map[string]func(){

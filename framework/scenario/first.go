@@ -1,9 +1,7 @@
-package selection
+package scenario
 
 import (
 	"slices"
-
-	"github.com/holdfast-ha/holdfast/framework/scenario"
 )
 
 // First are the scenarios that tell most: a rolling update, a drain, a killed node, a budget and a spread, and a mutant of each. A run with a
@@ -17,17 +15,17 @@ var First = []string{
 }
 
 // MostTellingFirst are the scenarios with those of First marked, and in front of the others.
-func MostTellingFirst(chosen []scenario.Spec) []scenario.Spec {
+func MostTellingFirst(chosen []Spec) []Spec {
 	sorted := slices.Clone(chosen)
 	for i := range sorted {
 		sorted[i].First = slices.Contains(First, sorted[i].Name)
 	}
-	rank := func(s scenario.Spec) int {
+	rank := func(s Spec) int {
 		if !s.First {
 			return len(First)
 		}
 		return slices.Index(First, s.Name)
 	}
-	slices.SortStableFunc(sorted, func(a, b scenario.Spec) int { return rank(a) - rank(b) })
+	slices.SortStableFunc(sorted, func(a, b Spec) int { return rank(a) - rank(b) })
 	return sorted
 }

@@ -1,5 +1,4 @@
-// Package selection selects the scenarios of a run: by name, by scope, by incident, and by the cluster that they fit.
-package selection
+package scenario
 
 import (
 	"cmp"
@@ -7,20 +6,18 @@ import (
 	"path"
 	"slices"
 	"strings"
-
-	"github.com/holdfast-ha/holdfast/framework/scenario"
 )
 
-// Scenarios returns the scenarios with these names, or without names those of a scope. A name can be a pattern as in a shell, such as
-// "chaos/drain-*". Of them it returns those that have every label; see scenario.Spec.Labels.
-func Scenarios(all []scenario.Spec, scope string, names, labels []string) ([]scenario.Spec, error) {
+// Choose returns the scenarios with these names, or without names those of a scope. A name can be a pattern as in a shell, such as
+// "chaos/drain-*". Of them it returns those that have every label; see Spec.Labels.
+func Choose(all []Spec, scope string, names, labels []string) ([]Spec, error) {
 	if scope != "short" && scope != "full" {
 		return nil, fmt.Errorf("scope %q: want short or full", scope)
 	}
 	if err := checkLabels(all, labels); err != nil {
 		return nil, err
 	}
-	var chosen []scenario.Spec
+	var chosen []Spec
 	for _, s := range all {
 		named := slices.ContainsFunc(names, func(name string) bool { return matches(name, s.Name) })
 		labelled := !slices.ContainsFunc(labels, func(label string) bool { return !slices.Contains(s.Labels(), label) })
@@ -32,7 +29,7 @@ func Scenarios(all []scenario.Spec, scope string, names, labels []string) ([]sce
 		return nil, fmt.Errorf("no scenario of those has the labels %s; --scope full has more scenarios", strings.Join(labels, " and "))
 	}
 	for _, name := range names {
-		if !slices.ContainsFunc(all, func(s scenario.Spec) bool { return matches(name, s.Name) }) {
+		if !slices.ContainsFunc(all, func(s Spec) bool { return matches(name, s.Name) }) {
 			return nil, fmt.Errorf("unknown scenario %q: %s", name,
 				cmp.Or(Meant(name, Names(all)), "see 'holdfast run --list --scope full'"))
 		}
@@ -50,7 +47,7 @@ func matches(pattern, name string) bool {
 func IsPattern(name string) bool { return strings.ContainsAny(name, "*?[") }
 
 // Labels are the labels of scenarios, each once.
-func Labels(all []scenario.Spec) (labels []string) {
+func Labels(all []Spec) (labels []string) {
 	for _, s := range all {
 		labels = append(labels, s.Labels()...)
 	}
@@ -58,7 +55,7 @@ func Labels(all []scenario.Spec) (labels []string) {
 	return slices.Compact(labels)
 }
 
-func checkLabels(all []scenario.Spec, labels []string) error {
+func checkLabels(all []Spec, labels []string) error {
 	known := Labels(all)
 	for _, label := range labels {
 		if !slices.Contains(known, label) {
@@ -69,32 +66,32 @@ func checkLabels(all []scenario.Spec, labels []string) error {
 }
 
 // Names are the names of scenarios.
-func Names(all []scenario.Spec) (names []string) {
+func Names(all []Spec) (names []string) {
 	for _, s := range all {
 		names = append(names, s.Name)
 	}
 	return names
 }
 
-// Incident finds an incident by its name.
-func Incident(all []scenario.Incident, name string) (scenario.Incident, error) {
-	i := slices.IndexFunc(all, func(i scenario.Incident) bool { return i.Name == name })
+// FindIncident finds an incident by its name.
+func FindIncident(all []Incident, name string) (Incident, error) {
+	i := slices.IndexFunc(all, func(i Incident) bool { return i.Name == name })
 	if i < 0 {
-		return scenario.Incident{}, fmt.Errorf("unknown incident %q: want one of %s", name, strings.Join(IncidentNames(all), ", "))
+		return Incident{}, fmt.Errorf("unknown incident %q: want one of %s", name, strings.Join(IncidentNames(all), ", "))
 	}
 	return all[i], nil
 }
 
 // IncidentNames are the names of incidents.
-func IncidentNames(all []scenario.Incident) (names []string) {
+func IncidentNames(all []Incident) (names []string) {
 	for _, i := range all {
 		names = append(names, i.Name)
 	}
 	return names
 }
 
-// Profiles finds profiles by name, in the order of all.
-func Profiles(all []scenario.Profile, names []string) (chosen []scenario.Profile, err error) {
+// FindProfiles finds profiles by name, in the order of all.
+func FindProfiles(all []Profile, names []string) (chosen []Profile, err error) {
 	var known []string
 	for _, p := range all {
 		name := strings.ToLower(p.Name)

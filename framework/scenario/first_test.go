@@ -1,19 +1,18 @@
-package selection_test
+package scenario_test
 
 import (
 	"slices"
 	"testing"
 
 	"github.com/holdfast-ha/holdfast/framework/scenario"
-	"github.com/holdfast-ha/holdfast/framework/scenario/selection"
 )
 
 // What tells most comes first, in its own order, and nothing is lost or changed.
 func TestMostTellingFirst(t *testing.T) {
 	all := []scenario.Spec{{Name: "chaos/delete-pods"}, {Name: "mutants/no-prestop"}, {Name: "chaos/kill-one-worker"}, {Name: "chaos/rolling-update"}, {Name: "chaos/scale-up-and-down"}}
-	sorted := selection.MostTellingFirst(all)
+	sorted := scenario.MostTellingFirst(all)
 	want := []string{"chaos/rolling-update", "mutants/no-prestop", "chaos/kill-one-worker", "chaos/delete-pods", "chaos/scale-up-and-down"}
-	if got := selection.Names(sorted); !slices.Equal(got, want) {
+	if got := scenario.Names(sorted); !slices.Equal(got, want) {
 		t.Errorf("got  %v\nwant %v", got, want)
 	}
 	for i, s := range sorted {
