@@ -51,9 +51,9 @@ run removes everything that it created, also after Ctrl-C. A second Ctrl-C, at l
 lists what is left. Records and reports stay in artifacts/: latest is the last run in which a scenario was judged, and last-attempt is
 the last run that began.
 
---resume continues a run that was interrupted by Ctrl-C, a kill or a power failure. Scenarios with a complete, judged record keep their
-results, unless they were to run again. The others run again, and their old records are moved to a folder set-aside-1 in the
-run's folder. Seed, scenarios and settings are those of the interrupted run. The report and the exit code are those of the whole run.
+--resume continues a run that was interrupted by Ctrl-C, a kill or a power failure. It skips the scenarios that the folder of the run has judged. The
+others run, and what they left is moved to a folder set-aside-1 in the run's folder. Seed, scenarios and settings are those of the interrupted run,
+which the same version of holdfast must have begun. The report and the exit code are those of the whole run.
 
 A scenario that is Unknown because the machine of all nodes was busy, so that answers were slow, requests timed out, proxies were late or a node was
 lost, runs again, once, and that run is judged.

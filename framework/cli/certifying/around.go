@@ -211,16 +211,14 @@ func reasons(p disturb.Plan) string {
 
 // untried is the run of a part in which nothing could be tried.
 func (a *around) untried(identity recording.Run, why error) (runfolder.File, error) {
-	file := runfolder.File{
-		ID: identity.ID, Started: time.Now(), Ended: time.Now(), Holdfast: identity.Holdfast, Seed: identity.Seed, Args: identity.Args, Reproduce: identity.Again,
-		Outcome: string(verdict.Unknown),
-	}
+	file := identity.File("")
+	file.Ended, file.Outcome = time.Now(), string(verdict.Unknown)
 	for _, f := range a.features {
 		for _, one := range f.Scenarios {
 			if a.refused[one.Name] == "" {
-				file.Scenarios = append(file.Scenarios, runfolder.ScenarioResult{
-					Name: one.Name, Dir: one.Name, Claim: one.Claim, Error: "it was not begun: " + why.Error(), Outcome: string(verdict.Unknown), Reproduce: identity.Again,
-				})
+				left := identity.Result(one.Name, one.Claim)
+				left.Error, left.Outcome = "it was not begun: "+why.Error(), string(verdict.Unknown)
+				file.Scenarios = append(file.Scenarios, left)
 			}
 		}
 	}

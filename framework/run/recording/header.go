@@ -70,10 +70,20 @@ func uidNote(uid string) string { return uidNoteBegins + uid + "." }
 // file is run.json of a recording that begins.
 func (s *Session) file() runfolder.File {
 	r := s.options.Run
+	f := r.File(s.Survey.Identity.Kubernetes)
+	f.Scenarios = append(slices.Clone(r.Before), r.Result(r.Scenario, r.Claim))
+	return f
+}
+
+// File is run.json of a run that begins.
+func (r Run) File(kubernetes string) runfolder.File {
 	return runfolder.File{
-		ID: r.ID, Started: time.Now(), Holdfast: r.Holdfast, Kubernetes: s.Survey.Identity.Kubernetes, Seed: r.Seed, Args: r.Args, Reproduce: r.Again,
-		Machine:   runfolder.ThisMachine(),
-		Chosen:    r.Chosen,
-		Scenarios: append(slices.Clone(r.Before), runfolder.ScenarioResult{Name: r.Scenario, Dir: r.Scenario, Claim: r.Claim, Reproduce: r.Again}),
+		ID: r.ID, Started: time.Now(), Holdfast: r.Holdfast, Kubernetes: kubernetes, Seed: r.Seed, Args: r.Args, Reproduce: r.Again,
+		Machine: runfolder.ThisMachine(), Chosen: r.Chosen,
 	}
+}
+
+// Result is what run.json has of each scenario, whatever becomes of it.
+func (r Run) Result(name, claim string) runfolder.ScenarioResult {
+	return runfolder.ScenarioResult{Name: name, Dir: name, Claim: claim, Reproduce: r.Again}
 }

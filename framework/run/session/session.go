@@ -144,11 +144,9 @@ func (s *Session) steps(ctx context.Context) (file runfolder.File, err error) {
 
 // begun is run.json before the first step.
 func (s *Session) begun() runfolder.File {
-	r := s.identity
-	return runfolder.File{
-		ID: r.ID, Started: time.Now(), Holdfast: r.Holdfast, Kubernetes: s.survey.Identity.Kubernetes, Seed: r.Seed, Args: r.Args, Reproduce: r.Again,
-		Machine: runfolder.ThisMachine(), Chosen: s.chosen(),
-	}
+	f := s.identity.File(s.survey.Identity.Kubernetes)
+	f.Chosen = s.chosen()
+	return f
 }
 
 // chosen are the names of all steps. The run.json of a step has them, too: a run that is killed between two steps is not whole.
@@ -175,10 +173,9 @@ func (s *Session) notBegun(ctx context.Context, file *runfolder.File, rest []dis
 		file.Interrupted = unix.SignalName(signal.By)
 	}
 	for _, step := range rest {
-		name := s.NameOf(step)
-		file.Scenarios = append(file.Scenarios, runfolder.ScenarioResult{
-			Name: name, Dir: name, Claim: ClaimOf(step), NotBegun: "the run ended before: " + file.Interrupted, Reproduce: s.identity.Again,
-		})
+		left := s.identity.Result(s.NameOf(step), ClaimOf(step))
+		left.NotBegun = "the run ended before: " + file.Interrupted
+		file.Scenarios = append(file.Scenarios, left)
 	}
 }
 

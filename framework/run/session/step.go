@@ -92,9 +92,9 @@ func (s *Session) show(step disturb.Step) {
 
 // undone is the result of a step that has not been recorded.
 func (s *Session) undone(name string, step disturb.Step, err error) runfolder.ScenarioResult {
-	return runfolder.ScenarioResult{
-		Name: name, Dir: name, Claim: ClaimOf(step), Error: err.Error(), Outcome: string(verdict.Unknown), Reproduce: s.identity.Again,
-	}
+	left := s.identity.Result(name, ClaimOf(step))
+	left.Error, left.Outcome = err.Error(), string(verdict.Unknown)
+	return left
 }
 
 // heal installs the healer, on nodes that the step does not disturb, and returns what removes it.
