@@ -143,7 +143,7 @@ func TestALoadWorkerThatDoesNotAnswer(t *testing.T) {
 		s.Load = []load.Lane{{Lane: history.LaneControl, Rate: 20}}
 		got := c.one(t.Context(), s)
 		trouble := strings.Join(troubles(c.recorded(s)), "; ")
-		if got.outcome != verdict.Unknown || !strings.Contains(trouble, "try to reach what load hf-chaos-quiet leads to: load worker 1 of 1: tried for 1m0s: ") {
+		if got.outcome != verdict.Unknown || !strings.Contains(trouble, "start load hf-chaos-quiet: read clock: tried for 1m0s: ") {
 			t.Errorf("got %+v, trouble: %s", got, trouble)
 		}
 	})
