@@ -15,7 +15,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/framework/base/poll"
 	"github.com/holdfast-ha/holdfast/framework/base/prose"
 	"github.com/holdfast-ha/holdfast/framework/deploy"
@@ -112,11 +111,10 @@ func (env *Environment) address(ctx context.Context, u *url.URL) (string, error)
 // answers waits until a lane's target accepts connections: ready endpoints do not prove that kube-proxy has its rules. Whether answers are
 // good shows when the load flows. A name is left to the load workers, because nodes have another DNS.
 func (env *Environment) answers(ctx context.Context, l load.Lane) error {
-	at := slices.IndexFunc(env.Cluster.Nodes(), func(n clusters.Node) bool { return n.Role() == clusters.LoadNode })
-	if at < 0 {
-		return fmt.Errorf("ask %s: cluster %s has no load node", l.Target, env.Cluster.Name())
+	node, err := env.loadNode()
+	if err != nil {
+		return err
 	}
-	node := env.Cluster.Nodes()[at]
 	u, err := url.Parse(l.Target)
 	if err != nil {
 		return err

@@ -10,7 +10,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/framework/base/self"
 	"github.com/holdfast-ha/holdfast/framework/deploy/appimages"
 	"github.com/holdfast-ha/holdfast/framework/deploy/mirror"
@@ -38,11 +37,11 @@ func (env *Environment) serveAppImages(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	at := slices.IndexFunc(env.Cluster.Nodes(), func(n clusters.Node) bool { return n.Role() == clusters.LoadNode })
-	if at < 0 {
-		return fmt.Errorf("serve images: cluster %s has no load node", env.Cluster.Name())
+	node, err := env.loadNode()
+	if err != nil {
+		return err
 	}
-	address, err := env.addressOf(ctx, env.Cluster.Nodes()[at].Name())
+	address, err := env.addressOf(ctx, node.Name())
 	if err != nil {
 		return err
 	}

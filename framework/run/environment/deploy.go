@@ -156,6 +156,16 @@ func (env *Environment) worker(n int) (clusters.Node, error) {
 	return nil, fmt.Errorf("pick a worker of %s: it has %d fewer than asked for", env.Cluster.Name(), n)
 }
 
+// loadNode is the node that carries the load.
+func (env *Environment) loadNode() (clusters.Node, error) {
+	for _, n := range env.Cluster.Nodes() {
+		if n.Role() == clusters.LoadNode {
+			return n, nil
+		}
+	}
+	return nil, fmt.Errorf("cluster %s has no load node", env.Cluster.Name())
+}
+
 // nodePorts are the addresses of the first workers, with the port.
 func (env *Environment) nodePorts(ctx context.Context, port int32) ([]string, error) {
 	var addresses []string
