@@ -26,7 +26,7 @@ const intactLimit = time.Minute
 func AwaitIntact(ctx context.Context, client kubernetes.Interface, cluster clusters.Cluster) error {
 	return poll.Until(ctx, "cluster "+cluster.Name()+" to be as it was", intactLimit,
 		func(ctx context.Context) (bool, string, error) {
-			wrong, err := Trouble(ctx, client, cluster)
+			wrong, err := troubleOf(ctx, client, cluster)
 			if err != nil {
 				return false, "", err
 			}
@@ -44,9 +44,9 @@ func AwaitIntact(ctx context.Context, client kubernetes.Interface, cluster clust
 		})
 }
 
-// Trouble lists what the API server says that a cluster lacks for the next scenario: nodes that are missing, not Ready or not schedulable, and
+// troubleOf lists what the API server says that a cluster lacks for the next scenario: nodes that are missing, not Ready or not schedulable, and
 // pods of kube-system. It looks once, and does not ask the machines.
-func Trouble(ctx context.Context, client kubernetes.Interface, cluster clusters.Cluster) (wrong []string, err error) {
+func troubleOf(ctx context.Context, client kubernetes.Interface, cluster clusters.Cluster) (wrong []string, err error) {
 	list, err := client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, err
