@@ -20,7 +20,6 @@ type Cluster struct {
 	*kind.Cluster
 	client kubernetes.Interface
 	pulses *pulses
-	clock  clock
 	times  clusters.Timings
 	nodes  []clusters.Node
 }
@@ -33,7 +32,7 @@ func Beside(c *kind.Cluster) (*Cluster, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open cluster %s: %w", c.Name(), err)
 	}
-	k := &Cluster{Cluster: c, client: client, pulses: &pulses{client: client}, clock: clock{client: client, own: ownBoot()}, times: c.Spec().Timings()}
+	k := &Cluster{Cluster: c, client: client, pulses: &pulses{client: client}, times: c.Spec().Timings()}
 	for i := range c.Spec().SimulatedNodes {
 		k.nodes = append(k.nodes, &Node{cluster: k, name: nodeName(i), zone: zoneOf(i)})
 	}

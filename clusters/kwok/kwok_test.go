@@ -73,29 +73,20 @@ func TestStages(t *testing.T) {
 	}
 }
 
-// controlPlane is a real node on the kernel of a boot.
-func controlPlane(name, boot string) *corev1.Node {
-	return &corev1.Node{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{clusters.LabelRole: string(clusters.ControlPlane)}},
-		Status:     corev1.NodeStatus{NodeInfo: corev1.NodeSystemInfo{BootID: boot}},
-	}
-}
-
 // simulation is a cluster with one simulated node, and in place of kwok what renews its lease and reports it Ready.
 func simulation(t *testing.T, works bool) *Node {
 	t.Helper()
-	return skewed(t, works, "boot", 0)
+	return skewed(t, works, 0)
 }
 
-// skewed is a simulation whose kwok runs on the kernel of a boot, where this process runs on that of "boot", and whose clock is ahead of this
-// process's by a skew.
-func skewed(t *testing.T, works bool, boot string, skew time.Duration) *Node {
+// skewed is a simulation whose kwok has a clock that is ahead of this process's by a skew.
+func skewed(t *testing.T, works bool, skew time.Duration) *Node {
 	t.Helper()
 	node, lease := object(0, clusters.Spec{}), &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: nodeName(0), Namespace: corev1.NamespaceNodeLease}}
 	node.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}
 	lease.Spec.RenewTime = &metav1.MicroTime{Time: time.Now().Add(skew)}
-	client := fake.NewClientset(node, lease, controlPlane("control-plane", boot))
-	c := &Cluster{client: client, pulses: &pulses{client: client}, clock: clock{client: client, own: "boot"}, times: clusters.Lab.Timings()}
+	client := fake.NewClientset(node, lease)
+	c := &Cluster{client: client, pulses: &pulses{client: client}, times: clusters.Lab.Timings()}
 	c.nodes = []clusters.Node{&Node{cluster: c, name: nodeName(0), zone: zoneOf(0)}}
 	client.PrependReactor("list", "leases", func(k8stesting.Action) (bool, runtime.Object, error) {
 		kept, err := client.Tracker().Get(corev1.SchemeGroupVersion.WithResource("nodes"), "", nodeName(0))
@@ -110,36 +101,11 @@ func skewed(t *testing.T, works bool, boot string, skew time.Duration) *Node {
 	return c.nodes[0].(*Node)
 }
 
-// A node that is killed is lost once its lease is overdue, and not before.
-func TestKilledAndStarted(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		n := simulation(t, true)
-		began := time.Now()
-		if err := n.Kill(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		if took := time.Since(began); took < silentAfter(n.cluster.times) {
-			t.Errorf("it was dead after %s, and its lease was overdue only after %s", took, silentAfter(n.cluster.times))
-		}
-		if state, err := n.State(t.Context()); err != nil || state != clusters.Exited {
-			t.Errorf("state %s, %v", state, err)
-		}
-		if err := n.Start(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		state, err := n.State(t.Context())
-		silent, also := n.Silent(t.Context())
-		if err != nil || also != nil || state != clusters.Running || silent {
-			t.Errorf("state %s, silent %t, %v, %v", state, silent, err, also)
-		}
-	})
-}
-
-// Where kwok goes by another clock, a node is silent once its lease was seen to stay as it is for as long, whatever that clock shows.
+// A node is silent once its lease was seen to stay as it is for as long, whatever the clock of kwok shows.
 func TestAnotherClock(t *testing.T) {
 	for _, skew := range []time.Duration{-10 * time.Minute, 0, 10 * time.Minute} {
 		synctest.Test(t, func(t *testing.T) {
-			n := skewed(t, true, "another boot", skew)
+			n := skewed(t, true, skew)
 			for _, later := range []time.Duration{0, time.Minute} { // a lease that was renewed meanwhile is not overdue, however long ago the last look was; the clock is the test's
 				time.Sleep(later)
 				if silent, err := n.Silent(t.Context()); err != nil || silent {
@@ -153,40 +119,17 @@ func TestAnotherClock(t *testing.T) {
 			if took, least := time.Since(began), silentAfter(n.cluster.times); took < least || took > least+2*time.Second {
 				t.Errorf("skew %s: it was dead after %s, want %s or little more", skew, took, least)
 			}
+			if state, err := n.State(t.Context()); err != nil || state != clusters.Exited {
+				t.Errorf("skew %s, killed: %s, %v", skew, state, err)
+			}
 			if err := n.Start(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			if silent, err := n.Silent(t.Context()); err != nil || silent {
-				t.Errorf("skew %s, started again: silent %t, %v", skew, silent, err)
+			state, err := n.State(t.Context())
+			if silent, also := n.Silent(t.Context()); err != nil || also != nil || silent || state != clusters.Running {
+				t.Errorf("skew %s, started again: %s, silent %t, %v, %v", skew, state, silent, err, also)
 			}
 		})
-	}
-}
-
-func TestSharedClock(t *testing.T) {
-	for name, test := range map[string]struct {
-		own   string
-		nodes []runtime.Object
-		want  bool
-	}{
-		"one kernel":            {"boot", []runtime.Object{controlPlane("a", "boot"), controlPlane("b", "boot")}, true},
-		"another kernel":        {"boot", []runtime.Object{controlPlane("a", "another boot")}, false},
-		"two kernels":           {"boot", []runtime.Object{controlPlane("a", "boot"), controlPlane("b", "another boot")}, false},
-		"a node does not tell":  {"boot", []runtime.Object{controlPlane("a", "")}, false},
-		"no control plane":      {"boot", nil, false},
-		"another system":        {"", []runtime.Object{controlPlane("a", "")}, false},
-		"a simulated node only": {"boot", []runtime.Object{object(0, clusters.Spec{})}, false},
-	} {
-		client := fake.NewClientset(test.nodes...)
-		c := &clock{client: client, own: test.own}
-		for range 2 {
-			if got, err := c.shared(t.Context()); err != nil || got != test.want {
-				t.Errorf("%s: %t, %v, want %t", name, got, err, test.want)
-			}
-		}
-		if asked := len(client.Actions()); asked > 1 {
-			t.Errorf("%s: asked %d times", name, asked)
-		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"sync"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -100,15 +101,26 @@ func (n *Node) Silent(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	shared, err := n.cluster.clock.shared(ctx)
-	if err != nil {
-		return false, err
+	return n.renewals.unchanged(now.lease) > silentAfter(n.cluster.times), nil
+}
+
+// renewals keeps since when a lease has been seen to stay as it is.
+type renewals struct {
+	mu    sync.Mutex
+	lease time.Time
+	since time.Time
+}
+
+// unchanged is for how long the renewal has been the last one, by this process's monotonic clock. That is less than since the renewal, which
+// happened before it was first seen. kwok's own clock tells nothing: in the virtual machine of Docker Desktop, Colima or podman it may be minutes off
+// after the machine has slept.
+func (r *renewals) unchanged(lease time.Time) time.Duration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.since.IsZero() || !lease.Equal(r.lease) {
+		r.lease, r.since = lease, time.Now()
 	}
-	age := n.renewals.unchanged(now.lease)
-	if shared {
-		age = time.Since(now.lease)
-	}
-	return age > silentAfter(n.cluster.times), nil
+	return time.Since(r.since)
 }
 
 // mark sets the label that makes kwok keep the node, or with nil removes it.

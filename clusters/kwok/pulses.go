@@ -20,7 +20,7 @@ const freshFor = time.Second
 type pulse struct {
 	kept  bool      // kwok is asked to keep its lease
 	ready bool      // see takesPods
-	lease time.Time // its last renewal, by kwok's clock; see clock
+	lease time.Time // its last renewal, by kwok's clock
 }
 
 // pulses looks at all simulated nodes at once.
