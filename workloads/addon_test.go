@@ -32,25 +32,6 @@ func TestAddonGolden(t *testing.T) {
 	}
 }
 
-// TestAddonsAreOurs: every object of an add-on is labelled, and the name of an object outside of the scenario's namespace
-// contains the namespace, so that two scenarios do not collide and the objects can be found and removed.
-func TestAddonsAreOurs(t *testing.T) {
-	for name := range addonGoldens {
-		for _, o := range addonObjects(t, name) {
-			kind := o.GetObjectKind().GroupVersionKind()
-			labels := o.GetLabels()
-			if kind.Kind == "" || kind.Version == "" || labels[LabelPartOf] != "holdfast" || labels[LabelComponent] != ComponentAddon || labels[LabelName] == "" {
-				t.Errorf("%s: %s %s/%s labelled %v", name, kind, o.GetNamespace(), o.GetName(), labels)
-			}
-			// The name of an API is given by its group and its version or kind.
-			api := kind.Kind == "APIService" || kind.Kind == "CustomResourceDefinition"
-			if o.GetNamespace() != "hf-test" && !strings.HasPrefix(o.GetName(), "hf-test-") && !api {
-				t.Errorf("%s: %s %s/%s is outside of the namespace, but its name does not contain it", name, kind.Kind, o.GetNamespace(), o.GetName())
-			}
-		}
-	}
-}
-
 func TestAddonsThatMakeNoSense(t *testing.T) {
 	for want, a := range map[string]Addon{
 		"descheduler: a round every 500ms: want at least 1s":  Descheduler{Every: 500 * time.Millisecond},

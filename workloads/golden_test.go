@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -15,7 +14,6 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
 	"sigs.k8s.io/yaml"
 
 	"github.com/holdfast-ha/holdfast/workloads/backend"
@@ -180,24 +178,6 @@ func TestPodsAreRestricted(t *testing.T) {
 
 // foreign reports a volume that is more than scratch space.
 func foreign(v corev1.Volume) bool { return v.EmptyDir == nil || v.EmptyDir.SizeLimit == nil }
-
-func TestObjectsAreOurs(t *testing.T) {
-	for name := range goldens {
-		for _, o := range objectsOf(t, name) {
-			kind := o.GetObjectKind().GroupVersionKind()
-			if kind.Group == rbacv1.GroupName && o.GetLabels()[LabelComponent] == ComponentHealer {
-				if !strings.HasSuffix(o.GetName(), "-"+o.GetLabels()[LabelRun]) { // it is elsewhere, and there may be others
-					t.Errorf("%s: %s %s does not have the run's name", name, kind, o.GetName())
-				}
-				continue
-			}
-			if kind.Kind == "" || kind.Version == "" || o.GetNamespace() != "hf-test" || o.GetLabels()[LabelPartOf] != "holdfast" ||
-				o.GetLabels()[LabelComponent] == "" || o.GetLabels()[LabelName] == "" {
-				t.Errorf("%s: %s %s/%s labelled %v", name, kind, o.GetNamespace(), o.GetName(), o.GetLabels())
-			}
-		}
-	}
-}
 
 // TestServersUnderstandTheirArguments parses the command lines of all pods in the way the servers do.
 func TestServersUnderstandTheirArguments(t *testing.T) {

@@ -65,7 +65,7 @@ func TestDeleteAllTakesOursOnly(t *testing.T) {
 	if diff := cmp.Diff([]string{"kind-control-plane", "vol-kind-control-plane", "podman"}, left); diff != "" {
 		t.Errorf("left (-want +got):\n%s", diff)
 	}
-	if _, err := os.Stat(filepath.Join(cache, "clusters")); !errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Stat(filepath.Join(cache, "clusters", "x")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the kubeconfigs are still there: %v", err)
 	}
 	if again, err := DeleteAll(t.Context(), e); err != nil || !again.Nothing() {

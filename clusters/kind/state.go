@@ -65,12 +65,6 @@ func removeStates(left []string) error {
 	if err != nil {
 		return err
 	}
-	if len(left) == 0 {
-		if err := os.RemoveAll(dir); err != nil {
-			return fmt.Errorf("remove the kubeconfigs: %w", err)
-		}
-		return nil
-	}
 	states, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("remove the kubeconfigs: %w", err)

@@ -245,6 +245,3 @@ func TestTransportRepeatsNothing(t *testing.T) {
 		}
 	}
 }
-
-// connectionKey is the context key of the number of requests on a stale connection.
-type connectionKey struct{}

@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
@@ -37,47 +36,6 @@ func slice(name, service string, port int32, endpoints ...string) *discoveryv1.E
 		s.Endpoints = append(s.Endpoints, endpoint)
 	}
 	return s
-}
-
-func TestAddresses(t *testing.T) {
-	noPort := slice("c", "backend", 1, "10.0.0.9")
-	noPort.Ports = nil
-	got := addresses([]any{
-		slice("a", "backend", 8080, "10.0.0.1", "!10.0.0.2", "?10.0.0.3"), slice("b", "backend", 81, "fd00::1"), noPort,
-		slice("d", "backend", 8080), "something else",
-	})
-	if diff := cmp.Diff([]string{"10.0.0.1:8080", "10.0.0.3:8080", "[fd00::1]:81"}, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-}
-
-func TestFollow(t *testing.T) {
-	client := fake.NewClientset(slice("a", "backend", 80, "10.0.0.1"), slice("z", "other", 80, "10.9.9.9"))
-	ctx, cancel := context.WithCancel(t.Context())
-	sets, ended := make(chan []string, 16), make(chan error, 1)
-	go func() { ended <- follow(ctx, client, "ns", "backend", func(all []string) { sets <- all }) }()
-	expect := func(want ...string) {
-		t.Helper()
-		for got := range sets { // intermediate sets do not matter: some changes are reported twice
-			if cmp.Equal(want, got) {
-				return
-			}
-		}
-	}
-	expect("10.0.0.1:80")
-	slices := client.DiscoveryV1().EndpointSlices("ns")
-	if _, err := slices.Update(ctx, slice("a", "backend", 80, "!10.0.0.1", "10.0.0.2"), metav1.UpdateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	expect("10.0.0.2:80")
-	if err := slices.Delete(ctx, "a", metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	expect()
-	cancel()
-	if err := <-ended; err != nil {
-		t.Error(err)
-	}
 }
 
 // TestChecksFindAndForgive: an unhealthy upstream gets no requests until it is healthy again.
