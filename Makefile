@@ -137,7 +137,7 @@ test-disturb: build ## Disturb a cluster that holdfast did not make as a limited
 
 .PHONY: test-upgrade
 test-upgrade: build ## Certify upgrades, by kubeadm, of clusters that holdfast did not make: one with drains, one without (real; half an hour, and the first time another node image)
-	go test -tags e2e -count 1 -timeout 2h -run '^TestE2E(Careless)?Upgrade$$' -v ./framework/cli/certifying
+	go test -tags e2e -count 1 -timeout 2h -run '^TestE2E(Careless)?Upgrade$$' -v ./framework/cli
 
 .PHONY: test-record
 test-record: build ## Record rollouts and drains of clusters that holdfast did not make, as a user who may only read (real; a quarter of an hour)

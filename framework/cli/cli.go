@@ -10,12 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/holdfast-ha/holdfast/framework/cli/auditing"
-	"github.com/holdfast-ha/holdfast/framework/cli/certifying"
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
-	"github.com/holdfast-ha/holdfast/framework/cli/image"
-	"github.com/holdfast-ha/holdfast/framework/cli/plan"
-	"github.com/holdfast-ha/holdfast/framework/cli/record"
 	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
 )
 
@@ -49,8 +44,8 @@ is a scenario whose workload lacks a good practice. Its promise must break, whic
 	root.PersistentFlags().BoolVarP(&verbose, "verbose", "v", false, "write a detailed log to standard error")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return exit.Usage(terminal.FlagError(cmd, err)) })
 	root.AddCommand(
-		doctorCommand(), auditing.Command(version), plan.Command(), plan.RolesCommand(), image.Command(), upCommand(), healCommand(), downCommand(),
-		runCommand(version), initCommand(), testCommand(version), certifying.Command(version), record.Command(version, report), diffCommand(), trendCommand(), judgeCommand(), reportCommand(), exportCommand(),
+		doctorCommand(), auditCommand(version), planCommand(), rbacCommand(), imageCommand(), upCommand(), healCommand(), downCommand(),
+		runCommand(version), initCommand(), testCommand(version), certifyCommand(version), recordCommand(version), diffCommand(), trendCommand(), judgeCommand(), reportCommand(), exportCommand(),
 		workloadCommand(), versionCommand(version),
 	)
 	root.AddCommand(insideCommands()...)

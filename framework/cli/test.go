@@ -10,7 +10,6 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/app/appfile"
 	"github.com/holdfast-ha/holdfast/framework/app/apptest"
-	"github.com/holdfast-ha/holdfast/framework/cli/disturbing"
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
 	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
 	"github.com/holdfast-ha/holdfast/framework/deploy/appimages"
@@ -31,7 +30,7 @@ type testFlags struct {
 	check  bool
 	times  int // each practice is taken away so often
 
-	running disturbing.Flags
+	running disturbFlags
 }
 
 // testLong is the help of `holdfast test`.
@@ -90,7 +89,7 @@ func testCommand(version string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "test [FILE]",
 		Short: "Test an application of your own while its pods and nodes are taken away",
-		Long:  testLong + disturbing.Help + "\n" + exit.Codes,
+		Long:  testLong + disturbHelp + "\n" + exit.Codes,
 		Example: `  holdfast test                       # reads ./holdfast.yaml
   holdfast test suites/apps/nginx/holdfast.yaml --fix
   holdfast test -f k8s/ --image web.tar,shop/cart:dev --url http://web.shop/
@@ -138,7 +137,7 @@ func (f testFlags) testRunning(cmd *cobra.Command, version string, args []string
 	if err := f.Running(args); err != nil {
 		return exit.Usage(err)
 	}
-	return f.running.Run(cmd, disturbing.Choice{App: f.Choice, Artifacts: f.Artifacts, Seed: f.Seed, Workers: f.LoadWorkers, Version: version}, report)
+	return f.running.Run(cmd, version, f)
 }
 
 // own are the flags of `holdfast test` alone.

@@ -49,7 +49,7 @@ var Rules = []Rule{
 	{Number: 20, ID: "announced", Promise: "Events on the objects, an annotation on nodes, and the user's commands before and after tell what is done", Where: "framework/run/session"},
 	{Number: 21, ID: "workers-survive", Promise: "load workers are not on the node that is drained, and no autoscaler takes them away", Where: "workloads"},
 	nodeHook,
-	{Number: 23, ID: "refused-is-unknown", Promise: "what was refused is listed, and the outcome is Unknown for it, never Held", Where: "framework/cli/plan"},
+	{Number: 23, ID: "refused-is-unknown", Promise: "what was refused is listed, and the outcome is Unknown for it, never Held", Where: "framework/cli"},
 }
 
 // sight is what a rule sees.

@@ -1,4 +1,4 @@
-package plan
+package cli
 
 import (
 	"fmt"
@@ -23,8 +23,8 @@ type roleFlags struct {
 	account            string
 }
 
-// RolesCommand is the command `holdfast rbac`.
-func RolesCommand() *cobra.Command {
+// rbacCommand is the command `holdfast rbac`.
+func rbacCommand() *cobra.Command {
 	var f roleFlags
 	cmd := &cobra.Command{
 		Use:   "rbac --faults FAULT,... --namespace NAMESPACE",

@@ -1,6 +1,4 @@
-// Package plan is `holdfast plan` and `holdfast rbac`: what could be done to a cluster that holdfast did not make, and with which rights. Neither
-// changes anything.
-package plan
+package cli
 
 import (
 	"errors"
@@ -21,15 +19,15 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/safety/show"
 )
 
-// flags are those of `holdfast plan`.
-type flags struct {
+// planFlags are those of `holdfast plan`.
+type planFlags struct {
 	appfile.Choice
 	cluster *existing.Flags
 	output  string
 	seed    uint64
 }
 
-const long = `plan shows what 'holdfast test --disturb' would do to an application in a cluster that holdfast did not make, and does nothing: it sends no
+const planLong = `plan shows what 'holdfast test --disturb' would do to an application in a cluster that holdfast did not make, and does nothing: it sends no
 request that could change anything. For each fault it names each object that would be touched, the field,
 the undo and the permission, and for each refusal the rule, the object, the reason and the next step. It asks the API server about each
 permission, also those of the undo, and, with a dry run, whether it would create another pod in the place of each that ends.
@@ -66,13 +64,13 @@ The rules, by which something is refused or done in a certain way:
 
 `
 
-// Command is the command `holdfast plan`.
-func Command() *cobra.Command {
-	f := flags{cluster: terminal.ClusterFlags()}
+// planCommand is the command `holdfast plan`.
+func planCommand() *cobra.Command {
+	f := planFlags{cluster: terminal.ClusterFlags()}
 	cmd := &cobra.Command{
 		Use:   "plan --context CONTEXT [FILE]",
 		Short: "Show what faults would do to a running cluster, object by object, and do nothing",
-		Long:  long + rules(),
+		Long:  planLong + rules(),
 		Example: `  holdfast plan --context staging                       # reads ./holdfast.yaml
   holdfast plan --context staging -n shop --url http://web/ --faults rollout,drain
   holdfast plan --context staging shop.yaml -o json      # for programs`,
@@ -105,7 +103,7 @@ func rules() string {
 	return strings.Join(lines, "\n")
 }
 
-func (f flags) run(cmd *cobra.Command) error {
+func (f planFlags) run(cmd *cobra.Command) error {
 	p, err := f.plan(cmd)
 	if err != nil {
 		return err
@@ -124,7 +122,7 @@ func (f flags) run(cmd *cobra.Command) error {
 }
 
 // plan reads the cluster and plans, as if the operator's key was given: a plan needs none.
-func (f flags) plan(cmd *cobra.Command) (d show.Document, err error) {
+func (f planFlags) plan(cmd *cobra.Command) (d show.Document, err error) {
 	access, err := f.cluster.Open()
 	if err != nil {
 		return d, exit.Usage(err)

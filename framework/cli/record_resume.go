@@ -1,4 +1,4 @@
-package record
+package cli
 
 import (
 	"errors"
@@ -28,7 +28,7 @@ var besideResume = append([]string{"artifacts", "resume", "verbose"}, requestFla
 
 // goOn goes on with the recording that --resume names. A record may come from another person: it says what was recorded, and for how long. Which cluster
 // is asked, as whom, and what requests are sent, the caller says.
-func (f *flags) goOn(cmd *cobra.Command, version string, command []string, report Report) error {
+func (f *recordFlags) goOn(cmd *cobra.Command, version string, command []string) error {
 	may := pflag.NewFlagSet("cluster", pflag.ContinueOnError)
 	terminal.ClusterFlags().Add(may)
 	var others []string
@@ -44,7 +44,7 @@ func (f *flags) goOn(cmd *cobra.Command, version string, command []string, repor
 	if err != nil {
 		return exit.Usage(err)
 	}
-	begun, err := begunAs(file)
+	begun, err := recordingBegunAs(file)
 	if err != nil {
 		return exit.Usage(fmt.Errorf("resume %s: %w", dir, err))
 	}
@@ -59,11 +59,11 @@ func (f *flags) goOn(cmd *cobra.Command, version string, command []string, repor
 	s := file.Scenarios[0]
 	o.Run = recording.Run{ID: file.ID, Dir: dir, Scenario: s.Name, Claim: s.Claim, Holdfast: version, Seed: file.Seed, Args: file.Args, Again: file.Reproduce}
 	file, err = recording.Continue(cmd.Context(), o, survey, file, recording.Wait(begun.remaining(file)))
-	return begun.finish(cmd, o, file, err, report)
+	return begun.finish(cmd, o, file, err)
 }
 
 // remaining is how long the recording still lasts; 0: until a signal ends it.
-func (f *flags) remaining(file runfolder.File) time.Duration {
+func (f *recordFlags) remaining(file runfolder.File) time.Duration {
 	if f.span == 0 {
 		return 0
 	}
@@ -71,7 +71,7 @@ func (f *flags) remaining(file runfolder.File) time.Duration {
 }
 
 // sendsAs returns an error unless the caller says again what requests the recording sent.
-func (f *flags) sendsAs(begun *flags) error {
+func (f *recordFlags) sendsAs(begun *recordFlags) error {
 	if f.probes == begun.probes && f.rate == begun.rate && slices.Equal(f.urls, begun.urls) {
 		return nil
 	}
@@ -92,8 +92,8 @@ func plainFiles(dir string) error {
 	})
 }
 
-// begunAs are the flags with which a recording was begun.
-func begunAs(file runfolder.File) (*flags, error) {
+// recordingBegunAs are the flags with which a recording was begun.
+func recordingBegunAs(file runfolder.File) (*recordFlags, error) {
 	i := slices.Index(file.Args, "record")
 	switch {
 	case len(file.Scenarios) == 1 && !filepath.IsLocal(filepath.FromSlash(file.Scenarios[0].Name)):
@@ -103,7 +103,7 @@ func begunAs(file runfolder.File) (*flags, error) {
 	case i < 0 || len(file.Scenarios) != 1:
 		return nil, fmt.Errorf("it was begun by 'holdfast %q', and is no recording", file.Args)
 	}
-	f := &flags{cluster: terminal.ClusterFlags()}
+	f := &recordFlags{cluster: terminal.ClusterFlags()}
 	cmd := &cobra.Command{}
 	f.add(cmd)
 	cmd.Flags().BoolP("verbose", "v", false, "")

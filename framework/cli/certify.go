@@ -1,5 +1,4 @@
-// Package certifying is `holdfast certify`: the upgrade of a cluster of holdfast's own, or of one that is there already.
-package certifying
+package cli
 
 import (
 	"errors"
@@ -35,8 +34,8 @@ type certifyFlags struct {
 	running                                                       runningFlags
 }
 
-// Command is the command `holdfast certify`.
-func Command(version string) *cobra.Command {
+// certifyCommand is the command `holdfast certify`.
+func certifyCommand(version string) *cobra.Command {
 	var f certifyFlags
 	cmd := &cobra.Command{
 		Use:   "certify (--from VERSION --to VERSION | --context NAME --upgrade COMMAND)",
@@ -173,7 +172,7 @@ func (f certifyFlags) run(cmd *cobra.Command, version string, profiles []scenari
 	}
 	terminal.SayTo(out)("certify %s: %s to %s, about %s\n", base.RunID, f.from, f.to, plan.About())
 	c := &certify.Certification{
-		Plan: plan, From: from, To: to, Settings: base, Planted: f.plant, Engine: p.Engine, Reproduce: again(cmd, base.Seed), KeepBroken: f.keep,
+		Plan: plan, From: from, To: to, Settings: base, Planted: f.plant, Engine: p.Engine, Reproduce: certifyAgain(cmd, base.Seed), KeepBroken: f.keep,
 		Ended: func(part string, file runfolder.File) error {
 			_, err := fmt.Fprintf(out, "\n%s: %s\n\n", part, summary.Of(file))
 			return err
@@ -219,7 +218,7 @@ func certified(doc *certificate.Certificate, violated bool) error {
 	return exit.With(exit.Unknown, errors.New("not certified: evidence is missing, see the reasons above"))
 }
 
-// again is the command that certifies the same again.
-func again(cmd *cobra.Command, seed uint64) string {
+// certifyAgain is the command that certifies the same again.
+func certifyAgain(cmd *cobra.Command, seed uint64) string {
 	return terminal.Again([]string{"holdfast", "certify"}, cmd.Flags(), nil, "--seed", fmt.Sprint(seed))
 }

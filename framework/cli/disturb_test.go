@@ -1,4 +1,4 @@
-package disturbing
+package cli
 
 import (
 	"strings"
@@ -24,7 +24,7 @@ func TestWanted(t *testing.T) {
 		"--disturb --context staging --holdfast-image r/hf:1 --load nowhere": {true, "--load nowhere: want inside, outside or both"},
 		"--disturb --context staging --holdfast-image r/hf:1 --recover 0s":   {true, "must be positive"},
 	} {
-		var f Flags
+		var f disturbFlags
 		set := pflag.NewFlagSet("test", pflag.ContinueOnError)
 		f.Add(set)
 		set.Bool("keep", false, "")

@@ -1,4 +1,4 @@
-package certifying
+package cli
 
 import (
 	"cmp"
@@ -57,8 +57,8 @@ func (f *runningFlags) add(cmd *cobra.Command) {
 
 // Flags that have a meaning with --upgrade only, and without it only.
 var (
-	runningOnly = []string{"upgrade", "context", "kubeconfig", "namespace", "url", "behind", "recover", "disturb", "holdfast-image"}
-	createdOnly = []string{"from", "to", "plant", "profile", terminal.ProviderFlag, "timings", "proxy-mode", "keep", "keep-logs"}
+	runningOnly    = []string{"upgrade", "context", "kubeconfig", "namespace", "url", "behind", "recover", "disturb", "holdfast-image"}
+	notWithUpgrade = []string{"from", "to", "plant", "profile", terminal.ProviderFlag, "timings", "proxy-mode", "keep", "keep-logs"}
 )
 
 // given is the first of some flags that the command line has; empty: it has none.
@@ -80,7 +80,7 @@ func (f *runningFlags) without(flags *pflag.FlagSet) error {
 
 // validate returns an error for flags that do not fit together. To upgrade is to write, for which the cluster must be named.
 func (f *runningFlags) validate(own certifyFlags, flags *pflag.FlagSet) error {
-	created := given(flags, createdOnly)
+	created := given(flags, notWithUpgrade)
 	switch {
 	case created != "":
 		return fmt.Errorf("%s with --upgrade: the cluster is there already, and the command decides what it becomes", created)
@@ -134,7 +134,7 @@ func (f *runningFlags) certify(cmd *cobra.Command, version string, own certifyFl
 		return err
 	}
 	c := &certify.Existing{
-		Dir: filepath.Join(own.artifacts, id), ID: id, Holdfast: version, Seed: own.seed, Reproduce: again(cmd, own.seed),
+		Dir: filepath.Join(own.artifacts, id), ID: id, Holdfast: version, Seed: own.seed, Reproduce: certifyAgain(cmd, own.seed),
 		Cluster: f.about(access, survey), Probes: probesOf(probes),
 		Ended: func(part string, file runfolder.File) error {
 			_, err := fmt.Fprintf(out, "\n%s: %s\n\n", part, summary.Of(file))

@@ -1,11 +1,9 @@
-// Package record is `holdfast record`: its flags, what it prints, and its exit codes.
-package record
+package cli
 
 import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -33,11 +31,8 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/run/summary"
 )
 
-// Report prints the summary of a run, and writes its reports. Its error has the exit code.
-type Report func(out io.Writer, dir string, file runfolder.File, failed ...error) error
-
-// flags are those of the command.
-type flags struct {
+// recordFlags are those of the command.
+type recordFlags struct {
 	cluster    *existing.Flags
 	namespaces []string
 	all        bool
@@ -57,7 +52,7 @@ type flags struct {
 	given *pflag.FlagSet // the flags of the command line
 }
 
-const long = `record watches a cluster that is there already, while a command runs, or for some time, or until Ctrl-C. Then it says what the
+const recordLong = `record watches a cluster that is there already, while a command runs, or for some time, or until Ctrl-C. Then it says what the
 record shows: what was disturbed (nodes drained, lost, replaced or upgraded, workloads rolled out or scaled, pods ended, and by whom),
 and which promises held through it. If nothing was disturbed, the verdict is Unknown, because nothing was shown.
 
@@ -87,13 +82,13 @@ hard spread constraints are met again.
 
 `
 
-// Command is the command `holdfast record`.
-func Command(version string, report Report) *cobra.Command {
-	f := flags{cluster: terminal.ClusterFlags()}
+// recordCommand is the command `holdfast record`.
+func recordCommand(version string) *cobra.Command {
+	f := recordFlags{cluster: terminal.ClusterFlags()}
 	cmd := &cobra.Command{
 		Use:   "record [-- COMMAND [ARGUMENT ...]]",
 		Short: "Record what a command does to a cluster that is there already, and judge it",
-		Long:  long + exit.Codes + "\nHere, 3 also means that the command failed, and Ctrl-C ends a recording without a command as --for does.",
+		Long:  recordLong + exit.Codes + "\nHere, 3 also means that the command failed, and Ctrl-C ends a recording without a command as --for does.",
 		Example: `  holdfast record --context staging -n shop -- kubectl rollout restart deployment/web
   holdfast record --context staging -n shop --url https://shop.example.com/ -- ./upgrade-nodes.sh
   holdfast record --context prod -A --for 24h
@@ -109,19 +104,19 @@ func Command(version string, report Report) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			recording.KeepSmall()
 			if f.resume != "" {
-				return f.goOn(cmd, version, args, report)
+				return f.goOn(cmd, version, args)
 			}
 			if err := f.validate(args); err != nil {
 				return exit.Usage(err)
 			}
-			return f.run(cmd, version, args, report)
+			return f.run(cmd, version, args)
 		},
 	}
 	f.add(cmd)
 	return cmd
 }
 
-func (f *flags) add(cmd *cobra.Command) {
+func (f *recordFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	f.given = flags
 	f.cluster.Add(flags)
@@ -142,7 +137,7 @@ func (f *flags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.resume, "resume", "", "go on with a recording whose recorder was killed: its ID below --artifacts, last-attempt, or its folder; name the cluster again")
 }
 
-func (f *flags) validate(command []string) error {
+func (f *recordFlags) validate(command []string) error {
 	switch {
 	case f.all && len(f.namespaces) > 0:
 		return errors.New("--all-namespaces with --namespace: choose one")
@@ -166,7 +161,7 @@ func (f *flags) validate(command []string) error {
 }
 
 // validateLoad returns an error for load that cannot be sent. To make its workers is a write, for which the cluster must be named.
-func (f *flags) validateLoad() error {
+func (f *recordFlags) validateLoad() error {
 	within := f.from == string(history.LoadInside) || f.from == string(history.LoadBoth)
 	switch {
 	case !within && f.from != string(history.LoadOutside):
@@ -185,7 +180,7 @@ func (f *flags) validateLoad() error {
 	return f.cluster.Named()
 }
 
-func (f *flags) run(cmd *cobra.Command, version string, command []string, report Report) error {
+func (f *recordFlags) run(cmd *cobra.Command, version string, command []string) error {
 	ctx := cmd.Context()
 	o, survey, err := f.options(cmd, command)
 	if err != nil {
@@ -200,7 +195,7 @@ func (f *flags) run(cmd *cobra.Command, version string, command []string, report
 		return err
 	}
 	o.Run = recording.Run{
-		ID: id, Dir: filepath.Join(f.artifacts, id), Holdfast: version, Seed: rand.Uint64()>>11 | 1, Args: os.Args[1:], Again: again(f.given, command),
+		ID: id, Dir: filepath.Join(f.artifacts, id), Holdfast: version, Seed: rand.Uint64()>>11 | 1, Args: os.Args[1:], Again: recordAgain(f.given, command),
 		Scenario: "record/" + scopeName(o.Namespaces), Claim: claim(o),
 	}
 	body, done, err := f.body(cmd, o.Access, command)
@@ -209,11 +204,11 @@ func (f *flags) run(cmd *cobra.Command, version string, command []string, report
 	}
 	defer done()
 	file, err := recording.RecordKnown(ctx, o, survey, body)
-	return f.finish(cmd, o, file, err, report)
+	return f.finish(cmd, o, file, err)
 }
 
 // options say what is recorded, and what is known of the cluster, which is told.
-func (f *flags) options(cmd *cobra.Command, command []string) (o recording.Options, survey recording.Survey, err error) {
+func (f *recordFlags) options(cmd *cobra.Command, command []string) (o recording.Options, survey recording.Survey, err error) {
 	access, err := f.cluster.Open()
 	if err != nil {
 		return o, survey, exit.Usage(err)
@@ -230,13 +225,13 @@ func (f *flags) options(cmd *cobra.Command, command []string) (o recording.Optio
 		o.Inside = inside.Workers(access.Config(), inside.Options{Image: f.image, Workers: f.workers, For: cmp.Or(f.span, load.MaxDuration)})
 	}
 	if survey, err = recording.Look(cmd.Context(), access, o.Namespaces); err == nil {
-		tell(o.Say, access, survey)
+		tellRecorded(o.Say, access, survey)
 	}
 	return o, survey, err
 }
 
 // finish prints what was found, and writes the reports.
-func (f *flags) finish(cmd *cobra.Command, o recording.Options, file runfolder.File, failed error, report Report) error {
+func (f *recordFlags) finish(cmd *cobra.Command, o recording.Options, file runfolder.File, failed error) error {
 	if file.ID == "" { // nothing was recorded
 		return failed
 	}
@@ -251,7 +246,7 @@ func (f *flags) finish(cmd *cobra.Command, o recording.Options, file runfolder.F
 }
 
 // body is what happens meanwhile.
-func (f *flags) body(cmd *cobra.Command, access *existing.Access, command []string) (recording.Body, func(), error) {
+func (f *recordFlags) body(cmd *cobra.Command, access *existing.Access, command []string) (recording.Body, func(), error) {
 	if len(command) == 0 {
 		return recording.Wait(f.span), func() {}, nil
 	}
@@ -264,7 +259,7 @@ func (f *flags) body(cmd *cobra.Command, access *existing.Access, command []stri
 }
 
 // scope are the namespaces that are recorded; none: all.
-func (f *flags) scope(access *existing.Access) []string {
+func (f *recordFlags) scope(access *existing.Access) []string {
 	switch {
 	case f.all:
 		return nil
@@ -276,7 +271,7 @@ func (f *flags) scope(access *existing.Access) []string {
 }
 
 // asked are the probes of the file and of the URLs, and what the file promises of their requests.
-func (f *flags) asked() (probes []apptest.Probe, promises apptest.Promises, err error) {
+func (f *recordFlags) asked() (probes []apptest.Probe, promises apptest.Promises, err error) {
 	var file appfile.File
 	if f.probes != "" {
 		if file, err = appfile.Read(f.probes); err == nil && len(file.Probes) == 0 {
@@ -315,8 +310,8 @@ func scopeName(namespaces []string) string {
 	return strings.Join(namespaces, "-")
 }
 
-// again is the command that records the same again.
-func again(given *pflag.FlagSet, command []string) string {
+// recordAgain is the command that records the same again.
+func recordAgain(given *pflag.FlagSet, command []string) string {
 	words := []string{terminal.Again([]string{"holdfast", "record"}, given, nil)}
 	if len(command) > 0 {
 		words = append(words, "--")

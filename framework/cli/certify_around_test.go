@@ -1,4 +1,4 @@
-package certifying
+package cli
 
 import (
 	"errors"

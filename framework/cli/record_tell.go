@@ -1,4 +1,4 @@
-package record
+package cli
 
 import (
 	"cmp"
@@ -7,8 +7,8 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/run/recording"
 )
 
-// tell says which cluster is recorded, as whom, what was found out about it, and what cannot be watched.
-func tell(say func(string, ...any), access *existing.Access, s recording.Survey) {
+// tellRecorded says which cluster is recorded, as whom, what was found out about it, and what cannot be watched.
+func tellRecorded(say func(string, ...any), access *existing.Access, s recording.Survey) {
 	who := cmp.Or(s.Identity.User, "a user whom the API server does not name")
 	say("cluster %s, read as %s", access, who)
 	if s.Identity.UID != "" {

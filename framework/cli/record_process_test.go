@@ -1,9 +1,8 @@
-package record
+package cli
 
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -18,12 +17,13 @@ import (
 
 	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/clusters/clustertest"
+	"github.com/holdfast-ha/holdfast/framework/cli/exit"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 )
 
 // staging is a cluster in memory behind a real server, with the kubeconfig that leads to it.
-func staging(t *testing.T) (kubeconfig string) {
+func recordedStaging(t *testing.T) (kubeconfig string) {
 	t.Helper()
 	cluster := clustertest.New("staging", clusters.Spec{Zones: []string{"a", "b", "c"}, WorkersPerZone: 1})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -71,24 +71,19 @@ contexts: [{name: staging, context: {cluster: c, user: u, namespace: shop}}]}`, 
 
 // From the command line to the record, and to what the user is told: what the command writes is its own.
 func TestRecordFromTheCommandLine(t *testing.T) {
-	t.Setenv("KUBECONFIG", staging(t))
+	t.Setenv("KUBECONFIG", recordedStaging(t))
 	t.Chdir(t.TempDir())
-	var reported runfolder.File
-	cmd := Command("v0", func(_ io.Writer, dir string, file runfolder.File, failed ...error) error {
-		reported = file
-		for _, err := range failed {
-			if err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	cmd := recordCommand("v0")
 	var out, said bytes.Buffer
 	cmd.SetOut(&out)
 	cmd.SetErr(&said)
 	cmd.SetArgs([]string{"--before", "1s", "--settled", "1s", "--", "sh", "-c", "echo from the command; test -n \"$KUBECONFIG\""})
-	if err := cmd.ExecuteContext(t.Context()); err != nil {
+	if err := cmd.ExecuteContext(t.Context()); exit.Code(err) != exit.Unknown { // nothing was disturbed
 		t.Fatalf("%v\n%s", err, &said)
+	}
+	reported, err := runfolder.ReadFile(filepath.Join("artifacts", runfolder.LatestName))
+	if err != nil {
+		t.Fatal(err)
 	}
 	if !strings.HasPrefix(out.String(), "from the command\n\n  unknown       no eviction takes the healthy pods below") {
 		t.Errorf("standard output: %q", &out)

@@ -1,5 +1,4 @@
-// Package auditing is `holdfast audit`: its flags, what it prints, and the metrics that it serves.
-package auditing
+package cli
 
 import (
 	"errors"
@@ -35,8 +34,8 @@ type auditFlags struct {
 // severities by the values of --fail-on.
 var severities = map[string]audit.Severity{"error": audit.Error, "warning": audit.Warning, "note": audit.Note}
 
-// Command is the command `holdfast audit`.
-func Command(version string) *cobra.Command {
+// auditCommand is the command `holdfast audit`.
+func auditCommand(version string) *cobra.Command {
 	f := auditFlags{cluster: terminal.ClusterFlags()}
 	cmd := &cobra.Command{
 		Use:   "audit",

@@ -1,5 +1,4 @@
-// Package image is `holdfast image`: the images that the nodes of clusters run.
-package image
+package cli
 
 import (
 	"context"
@@ -15,8 +14,8 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
 )
 
-// Command is the command `holdfast image`.
-func Command() *cobra.Command {
+// imageCommand is the command `holdfast image`.
+func imageCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "image",
 		Short: "Get the image that the nodes run, or that of holdfast itself",

@@ -1,4 +1,4 @@
-package plan
+package cli
 
 import (
 	"bytes"
@@ -28,7 +28,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/safety/catalogue"
 )
 
-func execute(t *testing.T, cmd *cobra.Command, args ...string) (out string, code int, err error) {
+func executeOne(t *testing.T, cmd *cobra.Command, args ...string) (out string, code int, err error) {
 	t.Helper()
 	var text bytes.Buffer
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
@@ -40,7 +40,7 @@ func execute(t *testing.T, cmd *cobra.Command, args ...string) (out string, code
 }
 
 // staging is a cluster in memory behind a real address, and a kubeconfig for it. Each request that arrives is noted.
-func staging(t *testing.T, frozen bool) (c *clustertest.Cluster, config string, arrived *requests) {
+func planStaging(t *testing.T, frozen bool) (c *clustertest.Cluster, config string, arrived *requests) {
 	t.Helper()
 	c, arrived = clustertest.New("staging", clusters.Spec{Zones: []string{"a", "b"}}), &requests{}
 	c.Frozen, c.Owners = frozen, true
@@ -134,7 +134,7 @@ users: [{name: u, user: {token: t}}], contexts: [{name: staging, context: {clust
 	return name
 }
 
-func TestUsage(t *testing.T) {
+func TestPlanUsage(t *testing.T) {
 	t.Chdir(t.TempDir())
 	t.Setenv("KUBECONFIG", write(t, "http://127.0.0.1:1"))
 	for _, test := range []struct {
@@ -142,33 +142,33 @@ func TestUsage(t *testing.T) {
 		args string
 		want string
 	}{
-		{Command(), "a.yaml b.yaml", "at most 1 arg"},
-		{Command(), "-o yaml", `output "yaml": want text or json`},
-		{Command(), "--context elsewhere", `no context "elsewhere"`},
-		{Command(), "--context staging none.yaml", "none.yaml"},
-		{Command(), "--context staging --url http://web/", "no namespace: name that of the application"},
-		{Command(), "--context staging -n shop --faults freeze", `fault "freeze"`},
-		{RolesCommand(), "--faults drain", "no namespace: name that of the application"},
-		{RolesCommand(), "-n kube-system", "is Kubernetes' own"},
-		{RolesCommand(), "-n shop --faults freeze", `fault "freeze"`},
-		{RolesCommand(), "-n shop --serviceaccount ci", `service account "ci": want NAMESPACE:NAME`},
+		{planCommand(), "a.yaml b.yaml", "at most 1 arg"},
+		{planCommand(), "-o yaml", `output "yaml": want text or json`},
+		{planCommand(), "--context elsewhere", `no context "elsewhere"`},
+		{planCommand(), "--context staging none.yaml", "none.yaml"},
+		{planCommand(), "--context staging --url http://web/", "no namespace: name that of the application"},
+		{planCommand(), "--context staging -n shop --faults freeze", `fault "freeze"`},
+		{rbacCommand(), "--faults drain", "no namespace: name that of the application"},
+		{rbacCommand(), "-n kube-system", "is Kubernetes' own"},
+		{rbacCommand(), "-n shop --faults freeze", `fault "freeze"`},
+		{rbacCommand(), "-n shop --serviceaccount ci", `service account "ci": want NAMESPACE:NAME`},
 	} {
-		_, code, err := execute(t, test.cmd, strings.Fields(test.args)...)
+		_, code, err := executeOne(t, test.cmd, strings.Fields(test.args)...)
 		if code != exit.BadUsage || err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s %s: exit code %d, %v; want 4 and %q", test.cmd.Name(), test.args, code, err, test.want)
 		}
 	}
-	if _, code, err := execute(t, Command(), "--context", "staging", "-n", "shop", "--url", "http://web/"); code != exit.Failed || !strings.Contains(err.Error(), "is this the right context") {
+	if _, code, err := executeOne(t, planCommand(), "--context", "staging", "-n", "shop", "--url", "http://web/"); code != exit.Failed || !strings.Contains(err.Error(), "is this the right context") {
 		t.Errorf("an API server that is away: exit code %d, %v", code, err)
 	}
 }
 
 // Rules 2 and 23: the cluster is shown, what is refused is listed, and the outcome is Unknown for it. Nothing is written.
 func TestWhatIsRefusedIsUnknown(t *testing.T) {
-	c, config, arrived := staging(t, true)
+	c, config, arrived := planStaging(t, true)
 	uid := string(c.Get("/api/v1/namespaces/kube-system").GetUID())
 	args := []string{"--kubeconfig", config, "--context", "staging", "-n", "shop", "--url", "http://web/", "--faults", "rollout"}
-	out, code, err := execute(t, Command(), args...)
+	out, code, err := executeOne(t, planCommand(), args...)
 	if code != exit.Unknown {
 		t.Errorf("exit code %d, %v", code, err)
 	}
@@ -180,7 +180,7 @@ func TestWhatIsRefusedIsUnknown(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, out)
 		}
 	}
-	if out, code, err = execute(t, Command(), append(args, "-o", "json")...); code != exit.Unknown {
+	if out, code, err = executeOne(t, planCommand(), append(args, "-o", "json")...); code != exit.Unknown {
 		t.Errorf("exit code %d, %v", code, err)
 	}
 	var d struct {
@@ -199,26 +199,26 @@ func TestWhatIsRefusedIsUnknown(t *testing.T) {
 
 // Rule 23, turned off: what the rules would have refused and do not, is said to go, with the exit code of success.
 func TestWithoutRefusalsThePlanIsHeld(t *testing.T) {
-	_, config, _ := staging(t, true)
+	_, config, _ := planStaging(t, true)
 	args := []string{"--kubeconfig", config, "--context", "staging", "-n", "shop", "--url", "http://web/", "--faults", "rollout"}
 	was := slices.Clone(disturb.Rules)
 	defer copy(disturb.Rules, was)
 	for i := range disturb.Rules {
 		disturb.Rules[i] = disturb.Rule{Number: was[i].Number, ID: was[i].ID}
 	}
-	out, code, err := execute(t, Command(), args...)
+	out, code, err := executeOne(t, planCommand(), args...)
 	if code != exit.Held || !strings.Contains(out, "All of it could be done. Nothing has been written.") {
 		t.Errorf("exit code %d, %v\n%s", code, err, out)
 	}
 	copy(disturb.Rules, was)
-	if out, code, err = execute(t, Command(), args...); code != exit.Unknown {
+	if out, code, err = executeOne(t, planCommand(), args...); code != exit.Unknown {
 		t.Errorf("with the rules: exit code %d, %v\n%s", code, err, out)
 	}
 }
 
 // Rule 4: a plan of every fault, of which none is refused, sends nothing that could change anything. What it tries are dry runs.
 func TestAPlanWritesNothing(t *testing.T) {
-	c, config, arrived := staging(t, false)
+	c, config, arrived := planStaging(t, false)
 	t.Chdir(t.TempDir())
 	text := fmt.Sprintf("apiVersion: holdfast.dev/v1alpha1\nkind: App\ncluster: {uid: %s}\napp: {namespace: shop}\nprobes: [{name: home, url: \"http://web/\"}]\n"+
 		"faults: [%s]\ndisturb: {trustRegistry: true, nodeKill: {command: halt, undo: start}}\n",
@@ -239,7 +239,7 @@ func TestAPlanWritesNothing(t *testing.T) {
 		c.Put("/api/v1/nodes", n)
 	}
 	before := len(c.Asked())
-	out, code, err := execute(t, Command(), "--kubeconfig", config, "--context", "staging")
+	out, code, err := executeOne(t, planCommand(), "--kubeconfig", config, "--context", "staging")
 	writes, tries := arrived.writes()
 	if code != exit.Held || !strings.Contains(out, "All of it could be done. Nothing has been written.") {
 		t.Errorf("exit code %d, %v\n%s", code, err, out)
@@ -254,7 +254,7 @@ func TestAPlanWritesNothing(t *testing.T) {
 
 // Each rule is promised by the help.
 func TestHelpPromisesEachRule(t *testing.T) {
-	help := Command().Long
+	help := planCommand().Long
 	for _, r := range disturb.Rules {
 		if line := fmt.Sprintf("\n  %2d  %.30s", r.Number, r.Promise); !strings.Contains(help, line) {
 			t.Errorf("rule %d is not in the help:\n%s", r.Number, help)
@@ -263,7 +263,7 @@ func TestHelpPromisesEachRule(t *testing.T) {
 }
 
 func TestRoles(t *testing.T) {
-	out, code, err := execute(t, RolesCommand(), "-n", "shop", "--faults", "rollout,drain", "--neighbours", "mail", "--user", "jane")
+	out, code, err := executeOne(t, rbacCommand(), "-n", "shop", "--faults", "rollout,drain", "--neighbours", "mail", "--user", "jane")
 	if code != exit.Held || strings.Count(out, "name: jane") == 0 || !strings.Contains(out, "namespace: mail") || strings.Contains(out, "secrets") {
 		t.Errorf("exit code %d, %v\n%s", code, err, out)
 	}

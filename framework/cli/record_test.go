@@ -1,4 +1,4 @@
-package record
+package cli
 
 import (
 	"io"
@@ -9,16 +9,12 @@ import (
 	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
-	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/run/recording"
 )
 
-func execute(t *testing.T, args ...string) (code int, err error) {
+func executeRecord(t *testing.T, args ...string) (code int, err error) {
 	t.Helper()
-	cmd := Command("v0", func(io.Writer, string, runfolder.File, ...error) error {
-		t.Error("something was recorded")
-		return nil
-	})
+	cmd := recordCommand("v0")
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
 	cmd.SetArgs(args)
 	cmd.SetOut(io.Discard)
@@ -27,7 +23,7 @@ func execute(t *testing.T, args ...string) (code int, err error) {
 	return exit.Code(err), err
 }
 
-func TestUsage(t *testing.T) {
+func TestRecordUsage(t *testing.T) {
 	t.Chdir(t.TempDir())
 	config := filepath.Join(t.TempDir(), "config")
 	text := `{apiVersion: v1, kind: Config, current-context: prod, clusters: [{name: c, cluster: {server: "https://127.0.0.1:1"}}], users: [{name: u, user: {token: t}}],
@@ -64,12 +60,12 @@ contexts: [{name: prod, context: {cluster: c, user: u}}]}`
 		"--context elsewhere":         `no context "elsewhere"`,
 		"--for 30h --url http://web/": "at most 24h",
 	} {
-		code, err := execute(t, strings.Fields(args)...)
+		code, err := executeRecord(t, strings.Fields(args)...)
 		if code != exit.BadUsage || err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("record %s: exit code %d, %v; want 4 and %q", args, code, err, want)
 		}
 	}
-	if code, err := execute(t, "-n", "shop"); code != exit.Failed || !strings.Contains(err.Error(), "is this the right context") {
+	if code, err := executeRecord(t, "-n", "shop"); code != exit.Failed || !strings.Contains(err.Error(), "is this the right context") {
 		t.Errorf("an API server that is away: exit code %d, %v", code, err)
 	}
 	if files, err := os.ReadDir("."); err != nil || len(files) > 0 {

@@ -1,5 +1,4 @@
-// Package disturbing is `holdfast test --disturb`: its flags, what it prints, and its exit codes.
-package disturbing
+package cli
 
 import (
 	"cmp"
@@ -14,10 +13,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/holdfast-ha/holdfast/clusters/existing"
-	"github.com/holdfast-ha/holdfast/framework/app/appfile"
 	"github.com/holdfast-ha/holdfast/framework/base/self"
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
-	"github.com/holdfast-ha/holdfast/framework/cli/record"
 	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
@@ -30,23 +27,23 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/safety/show"
 )
 
-// Flags are those of `holdfast test` for a cluster that holdfast did not make.
-type Flags struct {
+// disturbFlags are those of `holdfast test` for a cluster that holdfast did not make.
+type disturbFlags struct {
 	cluster                  *existing.Flags
 	disturb                  bool
 	image, from              string
 	steady, recover, settled time.Duration
 }
 
-// Help is the part of the help of `holdfast test` about these flags.
-const Help = `With --disturb and --context, the application is tested where it runs already, in a cluster that holdfast did not make. 'holdfast plan' shows
+// disturbHelp is the part of the help of `holdfast test` about these flags.
+const disturbHelp = `With --disturb and --context, the application is tested where it runs already, in a cluster that holdfast did not make. 'holdfast plan' shows
 beforehand what would be done. Nothing is done unless every rule of safety allows all of it; 'holdfast plan --help' lists the rules. Each fault is
 announced by Events, written down in the cluster before it happens, and undone. If this process is gone, a healer in the cluster undoes it after 30
 seconds, and 'holdfast heal --context' does at any time. An administrator gives the rights with what 'holdfast rbac' prints.
 `
 
 // Add adds the flags.
-func (f *Flags) Add(set *pflag.FlagSet) {
+func (f *disturbFlags) Add(set *pflag.FlagSet) {
 	f.cluster = terminal.ClusterFlags()
 	f.cluster.AddFew(set)
 	set.BoolVar(&f.disturb, "disturb", false, "with --context: disturb the application that runs in that cluster, as 'holdfast plan' shows")
@@ -59,14 +56,14 @@ func (f *Flags) Add(set *pflag.FlagSet) {
 
 // Flags that have a meaning with --disturb only, and without it only.
 var (
-	disturbOnly = []string{"context", "kubeconfig", "holdfast-image", "load", "steady", "recover", "settled"}
-	createdOnly = []string{
+	disturbOnly    = []string{"context", "kubeconfig", "holdfast-image", "load", "steady", "recover", "settled"}
+	notWithDisturb = []string{
 		"cluster", terminal.ProviderFlag, "kubernetes", "timings", "proxy-mode", "keep-logs", "fix", "ablate", "times", "watch", "image", "pull", "secrets", "before",
 	}
 )
 
 // Wanted reports whether a cluster that holdfast did not make is meant, and returns an error for flags that do not fit together.
-func (f *Flags) Wanted(set *pflag.FlagSet) (bool, error) {
+func (f *disturbFlags) Wanted(set *pflag.FlagSet) (bool, error) {
 	if !f.disturb {
 		for _, name := range disturbOnly {
 			if set.Changed(name) {
@@ -75,7 +72,7 @@ func (f *Flags) Wanted(set *pflag.FlagSet) (bool, error) {
 		}
 		return false, nil
 	}
-	for _, name := range createdOnly {
+	for _, name := range notWithDisturb {
 		if set.Changed(name) {
 			return true, fmt.Errorf("--%s with --disturb: it is for a cluster that holdfast makes", name)
 		}
@@ -91,17 +88,8 @@ func (f *Flags) Wanted(set *pflag.FlagSet) (bool, error) {
 	return true, f.cluster.Named()
 }
 
-// Choice is what else the command line says.
-type Choice struct {
-	App       appfile.Choice
-	Artifacts string
-	Seed      uint64
-	Workers   int
-	Version   string
-}
-
 // Run plans, shows the plan, carries it out, and reports.
-func (f *Flags) Run(cmd *cobra.Command, c Choice, report record.Report) error {
+func (f *disturbFlags) Run(cmd *cobra.Command, version string, c testFlags) error {
 	ctx, out := cmd.Context(), cmd.OutOrStdout()
 	access, err := f.cluster.Open()
 	if err != nil {
@@ -112,7 +100,7 @@ func (f *Flags) Run(cmd *cobra.Command, c Choice, report record.Report) error {
 		return err
 	}
 	c.Seed = cmp.Or(c.Seed, rand.Uint64()>>11|1)
-	asked, err := intent.Read(ctx, c.App, reader, intent.Options{Context: f.cluster.Context(), Disturb: true, Seed: c.Seed})
+	asked, err := intent.Read(ctx, c.Choice, reader, intent.Options{Context: f.cluster.Context(), Disturb: true, Seed: c.Seed})
 	var unanswered *reading.UnansweredError
 	switch {
 	case errors.As(err, &unanswered):
@@ -121,7 +109,7 @@ func (f *Flags) Run(cmd *cobra.Command, c Choice, report record.Report) error {
 		return exit.Unread(err)
 	}
 	s, err := session.Open(ctx, session.Options{
-		Access: access, Intent: asked, Image: f.image, From: history.LoadFrom(f.from), Workers: c.Workers, Before: f.steady, Recover: f.recover, Settled: f.settled,
+		Access: access, Intent: asked, Image: f.image, From: history.LoadFrom(f.from), Workers: c.LoadWorkers, Before: f.steady, Recover: f.recover, Settled: f.settled,
 		Out: out, Say: terminal.SayTo(out),
 	})
 	if err != nil {
@@ -141,7 +129,7 @@ func (f *Flags) Run(cmd *cobra.Command, c Choice, report record.Report) error {
 		return err
 	}
 	dir := filepath.Join(c.Artifacts, id)
-	file, err := s.Run(ctx, recording.Run{ID: id, Dir: dir, Holdfast: c.Version, Seed: c.Seed, Args: os.Args[1:], Again: terminal.Again(append([]string{"holdfast", "test"}, cmd.Flags().Args()...), cmd.Flags(), nil, "--seed", fmt.Sprint(c.Seed))}, self.CommandLine())
+	file, err := s.Run(ctx, recording.Run{ID: id, Dir: dir, Holdfast: version, Seed: c.Seed, Args: os.Args[1:], Again: terminal.Again(append([]string{"holdfast", "test"}, cmd.Flags().Args()...), cmd.Flags(), nil, "--seed", fmt.Sprint(c.Seed))}, self.CommandLine())
 	if len(file.Scenarios) == 0 { // nothing was begun
 		return err
 	}

@@ -1,6 +1,6 @@
 //go:build e2e
 
-package certifying
+package cli
 
 import (
 	"os"
