@@ -12,7 +12,7 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
 	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
-	"github.com/holdfast-ha/holdfast/framework/deploy/appimages"
+	"github.com/holdfast-ha/holdfast/framework/deploy/images"
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/judge/verdict"
 	"github.com/holdfast-ha/holdfast/framework/run"
@@ -144,7 +144,7 @@ func (f certifyFlags) run(cmd *cobra.Command, version string, profiles []scenari
 		}
 	}
 	progress := progress.New(out, plan.Runs())
-	remove, err := appimages.Prepare(ctx, plan.Apps(), progress.Say, out)
+	remove, err := images.Prepare(ctx, plan.Apps(), progress.Say, out)
 	if err != nil {
 		return err
 	}

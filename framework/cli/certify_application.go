@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 
 	"github.com/holdfast-ha/holdfast/framework/app/appfile"
-	"github.com/holdfast-ha/holdfast/framework/app/appsource"
 	"github.com/holdfast-ha/holdfast/framework/app/apptest"
+	"github.com/holdfast-ha/holdfast/framework/app/manifests"
 	"github.com/holdfast-ha/holdfast/framework/run/certify"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/reports/certificate"
@@ -25,7 +25,7 @@ func application(ctx context.Context, path, from string, upgrade scenario.Spec, 
 	if _, err := os.Stat(path); err != nil {
 		return nil, fmt.Errorf("read the application: %w: 'holdfast init' writes such a file", err)
 	}
-	choice := appfile.Choice{File: path, Helm: appsource.Helm{Out: out, Kubernetes: from}}
+	choice := appfile.Choice{File: path, Helm: manifests.Helm{Out: out, Kubernetes: from}}
 	test, err := choice.Test(ctx)
 	if err != nil {
 		return nil, err

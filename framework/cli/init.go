@@ -10,11 +10,9 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/holdfast-ha/holdfast/clusters/existing"
-	"github.com/holdfast-ha/holdfast/framework/app/appclone"
 	"github.com/holdfast-ha/holdfast/framework/app/appfile"
-	"github.com/holdfast-ha/holdfast/framework/app/appguess"
-	"github.com/holdfast-ha/holdfast/framework/app/appsource"
 	"github.com/holdfast-ha/holdfast/framework/app/apptest"
+	"github.com/holdfast-ha/holdfast/framework/app/manifests"
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
 	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
 	"github.com/holdfast-ha/holdfast/workloads/app"
@@ -88,7 +86,7 @@ func (f *initFlags) copy(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	found, err := appclone.Read(cmd.Context(), client, f.namespace)
+	found, err := manifests.CopyOf(cmd.Context(), client, f.namespace)
 	if err != nil {
 		return way.Explain(err)
 	}
@@ -109,14 +107,14 @@ func (f initFlags) write(cmd *cobra.Command) error {
 	if f.sources.Empty() {
 		return errors.New("no manifests: " + app.HowToName)
 	}
-	a, err := appsource.Read(cmd.Context(), f.sources, appsource.Options{Namespace: f.namespace, Helm: appsource.Helm{Out: cmd.ErrOrStderr()}})
+	a, err := manifests.Read(cmd.Context(), f.sources, manifests.Options{Namespace: f.namespace, Helm: manifests.Helm{Out: cmd.ErrOrStderr()}})
 	if err != nil {
 		return err
 	}
-	if with, gaps := appsource.Generate(a); len(gaps) == 0 {
+	if with, gaps := manifests.Generate(a); len(gaps) == 0 {
 		a = with
 	}
-	text, missing := appguess.File(a, f.sources, filepath.Dir(f.output))
+	text, missing := appfile.Guess(a, f.sources, filepath.Dir(f.output))
 	if err := appfile.Write(f.output, text); err != nil {
 		return err
 	}

@@ -110,7 +110,7 @@ spec: {selector: {matchLabels: {app: web}}, template: {metadata: {labels: {app: 
 				t.Fatal(err)
 			}
 			out, code, err := execute(t, "init", "-f", "shop.yaml")
-			if code != 0 || err != nil || strings.Contains(out, "is created by nobody") != (test.code != 0) {
+			if code != 0 || err != nil || strings.Contains(out, "no manifest creates") != (test.code != 0) {
 				t.Fatalf("exit code %d, %v\n%s", code, err, out)
 			}
 			file, err := os.ReadFile("holdfast.yaml")

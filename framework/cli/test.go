@@ -12,7 +12,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/app/apptest"
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
 	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
-	"github.com/holdfast-ha/holdfast/framework/deploy/appimages"
+	"github.com/holdfast-ha/holdfast/framework/deploy/images"
 	"github.com/holdfast-ha/holdfast/framework/run"
 	"github.com/holdfast-ha/holdfast/framework/run/launch"
 	"github.com/holdfast-ha/holdfast/framework/run/progress"
@@ -224,7 +224,7 @@ func (f testFlags) watchable() error {
 func (f testFlags) runTest(cmd *cobra.Command, version string, chosen scenariosOfTest, kept *run.Pool) error {
 	ctx, out := cmd.Context(), cmd.OutOrStdout()
 	progress := progress.New(out, len(chosen.specs))
-	remove, err := appimages.Prepare(ctx, chosen.variants(), progress.Say, out)
+	remove, err := images.Prepare(ctx, chosen.variants(), progress.Say, out)
 	if err != nil {
 		return err
 	}

@@ -68,8 +68,8 @@ spec: {selector: {app: web}, ports: [{port: 80}]}
 		more []string
 		want []string
 	}{
-		{nil, []string{"for 3 reasons:", "\n  Deployment web (web.yaml:11): spec.template.spec.containers[0].envFrom[0]: ConfigMap settings is created by nobody: add it",
-			"Secret db is created by nobody", "let holdfast make one of random values with --secrets generate", "\n  Deployment web (web.yaml:10): spec.template.spec.nodeSelector: no node"}},
+		{nil, []string{"for 3 reasons:", "\n  Deployment web (web.yaml:11): spec.template.spec.containers[0].envFrom[0]: no manifest creates ConfigMap settings: add it",
+			"no manifest creates Secret db", "let holdfast make one of random values with --secrets generate", "\n  Deployment web (web.yaml:10): spec.template.spec.nodeSelector: no node"}},
 		{[]string{"--secrets", "generate"}, []string{"for 2 reasons:", "ConfigMap settings"}},
 		{[]string{"--secrets", "guess"}, []string{`secrets "guess": want generate`}},
 	} {

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
-	"github.com/holdfast-ha/holdfast/framework/deploy/mirror"
+	"github.com/holdfast-ha/holdfast/framework/deploy/images"
 	"github.com/holdfast-ha/holdfast/framework/fault/undo/healer"
 	"github.com/holdfast-ha/holdfast/framework/load"
 	"github.com/holdfast-ha/holdfast/framework/load/collect"
@@ -55,8 +55,8 @@ func workload(ctx context.Context, name string, args []string) error {
 		return loadWorker(ctx, args)
 	case healer.Command:
 		return healer.Serve(ctx, args)
-	case mirror.Command:
-		return mirror.Run(ctx, args)
+	case images.MirrorCommand:
+		return images.RunMirror(ctx, args)
 	default:
 		return exit.Usage(errors.New("want backend, gateway, healer, load or mirror"))
 	}

@@ -37,7 +37,7 @@ type App struct {
 	// Notes say what of the manifests is not deployed, and what a reader of the verdicts must know of them.
 	Notes []string
 	// Given are the images that the user names: archives, or references. Layout is the folder in which all images of the application were
-	// gathered, as an OCI image layout; package appimages does that. Every node gets them from there.
+	// gathered, as an OCI image layout; package images does that. Every node gets them from there.
 	Given []string
 	// Privileged lets its pods have what the Pod Security level baseline refuses, such as the node's root.
 	Privileged bool `json:",omitempty"`

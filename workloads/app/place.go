@@ -135,7 +135,7 @@ func ofCluster(namespace string) bool {
 }
 
 // allowed returns an error for an object in a namespace of the cluster, unless it is one of those that extensions of Kubernetes have in
-// kube-system, such as a RoleBinding. Package appcheck refuses what has pods there.
+// kube-system, such as a RoleBinding. Package manifests refuses what has pods there.
 func allowed(m Manifest) error {
 	in := m.Object.GetNamespace()
 	if len(validation.IsDNS1123Label(in)) > 0 {

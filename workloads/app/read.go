@@ -24,7 +24,7 @@ type Sources struct {
 	Files []string
 	// Kustomize is a folder with a kustomization, as `kubectl apply -k` takes it; empty: none.
 	Kustomize string
-	// Chart is a Helm chart. Package appsource renders it.
+	// Chart is a Helm chart. Package manifests renders it.
 	Chart Chart
 	// Before are files, folders and URLs with what must be ready before all else.
 	Before []string

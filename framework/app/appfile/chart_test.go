@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/holdfast-ha/holdfast/framework/app/appfile"
-	"github.com/holdfast-ha/holdfast/framework/app/appsource"
+	"github.com/holdfast-ha/holdfast/framework/app/manifests"
 	"github.com/holdfast-ha/holdfast/workloads/app"
 )
 
@@ -39,7 +39,7 @@ func TestChartsAndWhatComesBefore(t *testing.T) {
 		Chart:  app.Chart{Path: filepath.Join(dir, "charts/shop"), Values: []string{filepath.Join(dir, "prod.yaml"), "/abs/eu.yaml", "https://values.example/eu.yaml"}, Release: "shop"},
 		Before: []string{filepath.Join(dir, "operators"), "https://example.com/crds.yaml"},
 	}
-	if diff := cmp.Diff(want, f.Sources()); diff != "" || f.App.Secrets != appsource.GenerateSecrets {
+	if diff := cmp.Diff(want, f.Sources()); diff != "" || f.App.Secrets != manifests.GenerateSecrets {
 		t.Errorf("secrets %q, sources (-want +got):\n%s", f.App.Secrets, diff)
 	}
 	for name, test := range map[string]struct{ old, with, want string }{
@@ -77,7 +77,7 @@ func TestFlagsAddToAFileWithAChart(t *testing.T) {
 	var args []string
 	c := appfile.Choice{
 		Sources: app.Sources{Chart: app.Chart{Values: []string{"eu.yaml"}, Release: "mine"}, Before: []string{"more.yaml"}},
-		Helm: appsource.Helm{
+		Helm: manifests.Helm{
 			Find: func() (string, error) { return "helm", nil },
 			Run: func(_ context.Context, _ string, given ...string) ([]byte, []byte, error) {
 				args = given

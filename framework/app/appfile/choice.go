@@ -7,9 +7,9 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/holdfast-ha/holdfast/framework/app/appsource"
 	"github.com/holdfast-ha/holdfast/framework/app/apptest"
-	"github.com/holdfast-ha/holdfast/framework/deploy/appimages"
+	"github.com/holdfast-ha/holdfast/framework/app/manifests"
+	"github.com/holdfast-ha/holdfast/framework/deploy/images"
 	"github.com/holdfast-ha/holdfast/workloads/app"
 )
 
@@ -22,8 +22,8 @@ type Choice struct {
 	Images    []string // archives and references
 	Pull      string   // PullMissing or PullNever; empty: as in the file, or PullMissing
 	Faults    []string // replace those of the file
-	Secrets   string   // appsource.GenerateSecrets; empty: as in the file
-	Helm      appsource.Helm
+	Secrets   string   // manifests.GenerateSecrets; empty: as in the file
+	Helm      manifests.Helm
 	Existing  bool // the cluster of the test is there already
 }
 
@@ -65,9 +65,9 @@ func (c Choice) Test(ctx context.Context) (t apptest.Test, err error) {
 	if len(c.Faults) > 0 {
 		t.Faults = c.Faults
 	}
-	o := appsource.Options{Namespace: c.Namespace, Secrets: c.Secrets, Helm: c.Helm, Existing: c.Existing}
+	o := manifests.Options{Namespace: c.Namespace, Secrets: c.Secrets, Helm: c.Helm, Existing: c.Existing}
 	t.Existing = c.Existing
-	if t.App, err = appsource.Read(ctx, c.Sources, o); err != nil {
+	if t.App, err = manifests.Read(ctx, c.Sources, o); err != nil {
 		return t, err
 	}
 	if t.App.Given, err = given(c.Images); err != nil {
@@ -95,18 +95,18 @@ const (
 )
 
 // given are images with the absolute paths of archives.
-func given(images []string) (all []string, err error) {
+func given(asked []string) (all []string, err error) {
 	here, err := os.Getwd()
 	if err != nil {
 		return nil, err
 	}
-	for _, image := range images {
-		path := appimages.Under(here, image)
+	for _, image := range asked {
+		path := images.Under(here, image)
 		if filepath.IsAbs(path) {
 			if _, err := os.Stat(path); err != nil {
 				return nil, fmt.Errorf("image archive: %w", err)
 			}
-		} else if _, err := appimages.ParseName(path); err != nil {
+		} else if _, err := images.ParseName(path); err != nil {
 			return nil, fmt.Errorf("image %s: there is no such file, and it is no reference: %w", image, err)
 		}
 		all = append(all, path)

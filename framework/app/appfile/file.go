@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/holdfast-ha/holdfast/framework/app/apptest"
-	"github.com/holdfast-ha/holdfast/framework/deploy/appimages"
+	"github.com/holdfast-ha/holdfast/framework/deploy/images"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/load/request"
 	"github.com/holdfast-ha/holdfast/workloads/app"
@@ -170,7 +170,7 @@ func (a *App) under(folder string) {
 		}
 	}
 	for i, image := range a.Images {
-		a.Images[i] = appimages.Under(folder, image)
+		a.Images[i] = images.Under(folder, image)
 	}
 	below(&a.Kustomize)
 }

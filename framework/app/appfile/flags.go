@@ -5,8 +5,8 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/holdfast-ha/holdfast/framework/app/appsource"
 	"github.com/holdfast-ha/holdfast/framework/app/apptest"
+	"github.com/holdfast-ha/holdfast/framework/app/manifests"
 	"github.com/holdfast-ha/holdfast/workloads/app"
 )
 
@@ -17,7 +17,7 @@ func (c *Choice) Flags(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&c.Images, "image", nil, "archive with images of the application, or the name of an image; can be repeated")
 	flags.StringVar(&c.Pull, "pull", "",
 		"for images that are neither given nor in the local engine: "+PullMissing+" pulls them (default), "+PullNever+" asks no registry")
-	flags.StringVar(&c.Secrets, "secrets", "", "what is done about absent Secrets: "+appsource.GenerateSecrets+
+	flags.StringVar(&c.Secrets, "secrets", "", "what is done about absent Secrets: "+manifests.GenerateSecrets+
 		" makes them, with the keys that pods refer to and random values (default: each is an error)")
 	flags.StringSliceVar(&c.Faults, "faults", nil, "what is done, of "+strings.Join(apptest.FaultNames(), ", ")+
 		" (default: "+strings.Join(apptest.DefaultFaults, ", ")+")")

@@ -19,7 +19,7 @@ import (
 
 // Each scenario lacks one practice, and has all others.
 func TestAblationTakesAwayOnePracticeAtATime(t *testing.T) {
-	a, _ := read(t, careful)
+	a := read(t, careful)
 	test := apptest.Test{App: a, Probes: []apptest.Probe{apptest.OfURL("http://web/", 0)}}
 	specs, tried, err := test.Ablate(2)
 	if err != nil {
@@ -70,7 +70,7 @@ func TestAblationTakesAwayOnePracticeAtATime(t *testing.T) {
 
 // Where there is nothing to take away, the audit may have something to add.
 func TestNothingToTakeAway(t *testing.T) {
-	a, _ := read(t, strings.Replace(manifests, "replicas: 3", "replicas: 1", 1))
+	a := read(t, strings.Replace(shop, "replicas: 3", "replicas: 1", 1))
 	test := apptest.Test{App: a, Probes: []apptest.Probe{apptest.OfURL("http://web/", 0)}}
 	specs, tried, err := test.Ablate(1)
 	if err != nil || len(specs) != 2 || specs[0].Name != "app/rollout" || specs[1].Name != "app/drain" {
@@ -81,91 +81,46 @@ func TestNothingToTakeAway(t *testing.T) {
 	}
 }
 
-// rowsOf checks that a table has a row with each text in the row of each key.
-func rowsOf(t *testing.T, table string, rows map[string]string) {
-	t.Helper()
-	for key, want := range rows {
-		found := false
-		for row := range strings.Lines(table) {
-			found = found || strings.Contains(row, key) && strings.Contains(row, want)
-		}
-		if !found {
-			t.Errorf("no row of %s with %q in\n%s", key, want, table)
-		}
-	}
-}
-
 // said is a verdict on a promise about failed requests, as run.json has it.
 func said(kind, outcome, failed string) []json.RawMessage {
 	return []json.RawMessage{json.RawMessage(`{"kind":"DrainCompletes","outcome":"violated"}`),
 		json.RawMessage(`{"kind":"` + kind + `","outcome":"` + outcome + `","numbers":{"failed":` + failed + `}}`)}
 }
 
+// A practice is worth something if clearly more requests fail without it: more than a few, and more than twice as many as with it. A test may allow
+// failures, and a scenario that loses a request with a practice still shows what is lost without it.
 func TestTheTableSaysWhatEachPracticeIsWorth(t *testing.T) {
-	const none, few = "NoFailedRequests", "FewFailedRequests"
-	file := runfolder.File{Scenarios: []runfolder.ScenarioResult{
-		{Name: "app/rollout", Outcome: "held", Verdicts: said(none, "held", "0")}, {Name: "app/drain", Outcome: "unknown"},
-		{Name: "app/rollout-b", Outcome: "held", Verdicts: said(few, "held", "2")},
-		{Name: "a-1", Outcome: "held", Verdicts: said(none, "violated", "65")}, {Name: "a-2", Outcome: "held", Verdicts: said(none, "held", "0")},
-		{Name: "a-3", Outcome: "unknown", Verdicts: said(none, "violated", "65")},
-		{Name: "b-1", Outcome: "held", Verdicts: said(none, "held", "0")}, {Name: "c-1", Outcome: "unknown"},
-		{Name: "f-1", Outcome: "held", Verdicts: said(none, "violated", "1")}, // by chance, as with the hook
-		{Name: "d-1", Outcome: "held", Verdicts: said(few, "violated", "12")}, {Name: "d-2", Outcome: "held", Verdicts: said(few, "held", "3")},
-	}}
-	removal := func(place, twin string, without ...string) apptest.Removal {
-		return apptest.Removal{Practice: apptest.Practice{Place: place, Removed: "the hook", Fault: "rollout"}, Twin: twin, Without: without}
-	}
-	tried := apptest.Trial{Removals: []apptest.Removal{
-		removal("web.yaml:1", "app/rollout", "a-1", "a-2", "a-3"), removal("web.yaml:2", "app/rollout", "b-1"), removal("web.yaml:3", "app/rollout", "c-1"),
-		removal("web.yaml:4", "app/drain", "b-1"), removal("web.yaml:5", "app/rollout-b", "d-1", "d-2"), removal("web.yaml:6", "app/rollout", "e-1"),
-		removal("web.yaml:7", "app/scale", "b-1"), removal("web.yaml:8", "app/rollout", "f-1"),
-	}}
-	rowsOf(t, tried.Table(file), map[string]string{
-		"web.yaml:1": "requests were lost in 1 of 2 (65 and 0 requests failed; with it 0)", "web.yaml:2": "not noticed in 1 of 1 (0 requests failed; with it 0):",
-		"web.yaml:3": "not known: no run without it could be judged", "web.yaml:4": "not known: with it, app/drain was unknown",
-		"web.yaml:5": "more requests were lost in 1 of 2 (12 and 3 requests failed; with it 2)", "web.yaml:6": "not known: no run without it",
-		"web.yaml:7": "not known: with it, app/scale was not judged", "web.yaml:8": "not noticed in 1 of 1 (1 request failed; with it 0):",
-	})
-}
-
-// A test may allow failures. A practice is worth something if clearly more requests fail without it.
-func TestTheTableComparesLosses(t *testing.T) {
-	const kind = "FewFailedRequests"
-	results := []runfolder.ScenarioResult{{Name: "app/rollout", Outcome: "held", Verdicts: said(kind, "held", "40")}}
-	for name, of := range map[string][2]string{
-		"a-1": {"held", "131"}, "a-2": {"held", "128"}, "b-1": {"held", "70"}, "b-2": {"held", "45"}, "c-1": {"held", "85"}, "c-2": {"held", "86"},
+	got := map[string]string{}
+	for name, test := range map[string]struct {
+		with    [2]string   // the outcome of the scenario with the practice, and its failed requests
+		without [][2]string // those without it
+	}{
+		"lost in one of two, one unknown": {[2]string{"held", "0"}, [][2]string{{"held", "65"}, {"held", "0"}, {"unknown", "65"}}},
+		"not noticed":                     {[2]string{"held", "0"}, [][2]string{{"held", "0"}}},
+		"by chance, as with it":           {[2]string{"held", "0"}, [][2]string{{"held", "1"}}},
+		"none could be judged":            {[2]string{"held", "0"}, [][2]string{{"unknown", "0"}}},
+		"the twin was unknown":            {[2]string{"unknown", "0"}, [][2]string{{"held", "9"}}},
+		"the twin was not judged":         {[2]string{"", "0"}, [][2]string{{"held", "9"}}},
+		"none was run":                    {[2]string{"held", "0"}, nil},
+		"a few with it":                   {[2]string{"held", "2"}, [][2]string{{"held", "12"}, {"held", "3"}}},
+		"many with it, more without":      {[2]string{"held", "40"}, [][2]string{{"held", "131"}, {"held", "128"}}},
+		"many with it, not twice":         {[2]string{"held", "40"}, [][2]string{{"held", "70"}, {"held", "45"}}},
+		"many with it, at the limit":      {[2]string{"held", "40"}, [][2]string{{"held", "85"}, {"held", "86"}}},
+		"a broken twin":                   {[2]string{"violated", "1"}, [][2]string{{"held", "93"}}},
+		"a broken twin, below the limit":  {[2]string{"violated", "1"}, [][2]string{{"held", "7"}}},
+		"a broken twin, above it":         {[2]string{"violated", "1"}, [][2]string{{"held", "8"}}},
 	} {
-		results = append(results, runfolder.ScenarioResult{Name: name, Outcome: "held", Verdicts: said(kind, of[0], of[1])})
+		const kind = "FewFailedRequests"
+		r := apptest.Removal{Practice: apptest.Practice{Place: "web.yaml:1", Removed: "the hook", Fault: "rollout"}, Twin: "app/rollout"}
+		file := runfolder.File{Scenarios: []runfolder.ScenarioResult{{Name: r.Twin, Outcome: test.with[0], Verdicts: said(kind, "held", test.with[1])}}}
+		for i, one := range test.without {
+			r.Without = append(r.Without, fmt.Sprint("a-", i))
+			file.Scenarios = append(file.Scenarios, runfolder.ScenarioResult{Name: r.Without[i], Outcome: one[0], Verdicts: said(kind, "held", one[1])})
+		}
+		rows := strings.Split((&apptest.Trial{Removals: []apptest.Removal{r}}).Table(file), "\n")
+		got[name] = rows[3] + "\n"
 	}
-	removal := func(place string, without ...string) apptest.Removal {
-		return apptest.Removal{Practice: apptest.Practice{Place: place, Removed: "the hook", Fault: "rollout"}, Twin: "app/rollout", Without: without}
-	}
-	tried := apptest.Trial{Removals: []apptest.Removal{
-		removal("cfg.yaml:1", "a-1", "a-2"), removal("cfg.yaml:2", "b-1", "b-2"), removal("cfg.yaml:3", "c-1", "c-2"),
-	}}
-	rowsOf(t, tried.Table(runfolder.File{Scenarios: results}), map[string]string{
-		"cfg.yaml:1": "more requests were lost in 2 of 2 (131 and 128 requests failed; with it 40)",
-		"cfg.yaml:2": "not noticed in 2 of 2 (70 and 45 requests failed; with it 40): nothing shows",
-		"cfg.yaml:3": "more requests were lost in 1 of 2 (85 and 86 requests failed; with it 40)", // more than twice as many, and five
-	})
-}
-
-// A scenario that loses a request with a practice still shows what is lost without it, if that is clearly more.
-func TestTheTableComparesWithABrokenTwin(t *testing.T) {
-	const kind = "NoFailedRequests"
-	results := []runfolder.ScenarioResult{{Name: "app/rollout", Outcome: "violated", Verdicts: said(kind, "violated", "1")}}
-	for name, failed := range map[string]string{"a-1": "93", "b-1": "7", "c-1": "8"} {
-		results = append(results, runfolder.ScenarioResult{Name: name, Outcome: "held", Verdicts: said(kind, "violated", failed)})
-	}
-	removal := func(place, without string) apptest.Removal {
-		return apptest.Removal{Practice: apptest.Practice{Place: place, Removed: "the hook", Fault: "rollout"}, Twin: "app/rollout", Without: []string{without}}
-	}
-	tried := apptest.Trial{Removals: []apptest.Removal{removal("web.yaml:1", "a-1"), removal("web.yaml:2", "b-1"), removal("web.yaml:3", "c-1")}}
-	rowsOf(t, tried.Table(runfolder.File{Scenarios: results}), map[string]string{
-		"web.yaml:1": "more requests were lost in 1 of 1 (93 requests failed; with it 1)",
-		"web.yaml:2": "not noticed in 1 of 1 (7 requests failed; with it 1): nothing shows",
-		"web.yaml:3": "more requests were lost in 1 of 1 (8 requests failed; with it 1)",
-	})
+	golden(t, "ablation.txt", got)
 }
 
 // finding is what the audit found, with a patch.
@@ -184,7 +139,7 @@ func finding(t *testing.T, rule string, fixable bool) history.Finding {
 
 // What the audit proposes is tried under the fault that it is for, if that breaks a promise, and with nothing else changed.
 func TestAdditions(t *testing.T) {
-	a, file := read(t, manifests)
+	a := read(t, shop)
 	test := apptest.Test{App: a, Probes: []apptest.Probe{apptest.OfURL("http://web/", 0)}}
 	specs, tried, err := test.Ablate(2)
 	if err != nil {
@@ -225,17 +180,7 @@ func TestAdditions(t *testing.T) {
 		{Name: "add/no-prestop-web-1", Outcome: "held", Verdicts: said(none, "held", "0")},
 		{Name: "add/no-prestop-web-2", Outcome: "violated", Verdicts: said(none, "violated", "1")},
 	}})
-	rowsOf(t, table, map[string]string{
-		"no-prestop: no preStop hook":       "app/rollout was held in 1 of 2 (0 and 1 requests failed; without it 54)",
-		file + ":4":                         "no-prestop",
-		"no-budget: no PodDisruptionBudget": "not tried: without it, app/drain was unknown",
-		"fixed-node-ports":                  "not tried: it is for node-kill, which was not run",
-		"patch for no-prestop:":             "kubectl patch for no-prestop",
-		"WHERE":                             "MISSING PRACTICE",
-	})
-	if strings.Contains(table, "no-readiness-probe") || strings.Contains(table, "kubectl patch for no-budget") {
-		t.Errorf("what has no patch, and a patch that cured nothing, are no advice:\n%s", table)
-	}
+	golden(t, "additions.txt", map[string]string{"after a rollout that was violated": table})
 }
 
 // A patch is proposed only if each judged run with it was better than the one without it.
@@ -272,7 +217,7 @@ func TestAPatchIsProposedIfItHelpsEachTime(t *testing.T) {
 
 // Each rule of the audit is for a fault.
 func TestEveryRuleIsForAFault(t *testing.T) {
-	a, _ := read(t, manifests)
+	a := read(t, shop)
 	test := apptest.Test{App: a, Probes: []apptest.Probe{apptest.OfURL("http://web/", 0)}}
 	specs, _, err := test.Ablate(1)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/holdfast-ha/holdfast/framework/app/appcheck"
+	"github.com/holdfast-ha/holdfast/framework/app/manifests"
 	"github.com/holdfast-ha/holdfast/framework/base/prose"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/load"
@@ -159,27 +159,27 @@ func (t Test) fronts(probes []Probe) map[history.Lane]history.Front {
 }
 
 // asked are the Services to which requests are sent, as NAMESPACE/NAME, or that may be the entry of a front to which they are sent.
-func (t Test) asked() map[string]appcheck.Way {
-	all := map[string]appcheck.Way{}
+func (t Test) asked() map[string]manifests.Way {
+	all := map[string]manifests.Way{}
 	for _, p := range t.Probes {
 		f, _ := t.App.FrontOf(p.URL)
 		for _, s := range f.Elsewhere {
-			all[s.Namespace+"/"+s.Name] |= appcheck.AtEntry
+			all[s.Namespace+"/"+s.Name] |= manifests.AtEntry
 		}
 		for _, name := range f.Entries {
-			all[t.App.Namespace+"/"+name] |= appcheck.AtEntry
+			all[t.App.Namespace+"/"+name] |= manifests.AtEntry
 		}
-		way := appcheck.AtClusterIP
+		way := manifests.AtClusterIP
 		s, is := t.App.Service(p.service(t.App))
 		switch {
 		case !is:
 			continue
 		case p.atNodes(t.App):
-			way = appcheck.AtNodePorts
+			way = manifests.AtNodePorts
 		case p.Outside:
-			way = appcheck.AtBalancer
+			way = manifests.AtBalancer
 		case s.Headless: // which has no cluster IP
-			way = appcheck.AtEntry
+			way = manifests.AtEntry
 		}
 		all[t.App.Namespace+"/"+s.Name] |= way
 	}

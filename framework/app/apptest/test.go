@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/holdfast-ha/holdfast/clusters"
-	"github.com/holdfast-ha/holdfast/framework/app/appcheck"
+	"github.com/holdfast-ha/holdfast/framework/app/manifests"
 	"github.com/holdfast-ha/holdfast/framework/base/prose"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/workloads"
@@ -153,10 +153,10 @@ func (t Test) faults(w app.Workload) (names []string) {
 }
 
 // Findings are what cannot work on the cluster of the test.
-func (t Test) Findings() appcheck.Findings {
-	plan := appcheck.PlanOf(cluster)
+func (t Test) Findings() manifests.Findings {
+	plan := manifests.PlanOf(cluster)
 	plan.Existing, plan.Asked = t.Existing, t.asked()
-	return appcheck.Check(t.App, plan)
+	return manifests.Check(t.App, plan)
 }
 
 func (t Test) validate() error {

@@ -9,7 +9,7 @@ import (
 	"reflect"
 	"slices"
 
-	"github.com/holdfast-ha/holdfast/framework/app/appcheck"
+	"github.com/holdfast-ha/holdfast/framework/app/manifests"
 	"github.com/holdfast-ha/holdfast/framework/fault"
 	"github.com/holdfast-ha/holdfast/framework/judge/invariant"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
@@ -55,7 +55,7 @@ func (t Test) Digest() string {
 	}
 	for _, m := range t.App.All() {
 		switch {
-		case m.Source == appcheck.Generated: // with other values each time
+		case m.Source == manifests.Generated: // with other values each time
 		case m.Chart != "": // what is rendered may differ by chance
 			said = append(said, m.Chart)
 		default:

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -18,7 +19,7 @@ func TestUpgrade(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	test := apptest.Test{App: shop(t), Probes: []apptest.Probe{apptest.OfURL("http://web/", 0)}}
+	test := row{shop, urls("http://web/"), "", apptest.Promises{}}.test(t)
 	got, err := test.Upgrade("app/upgrade", of)
 	if err != nil {
 		t.Fatal(err)
@@ -48,4 +49,15 @@ func TestUpgrade(t *testing.T) {
 	if _, err := test.Upgrade("app/upgrade", of); err == nil || !strings.Contains(err.Error(), "no probe") {
 		t.Errorf("without a probe: %v", err)
 	}
+}
+
+// The upgrade is a voluntary disruption, of which all probes are promised what a file says.
+func TestAnUpgradeKeepsThePromises(t *testing.T) {
+	of, err := scenario.Upgrade("v1.37.0", nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	promises := apptest.Promises{Of: map[string]apptest.Promise{"web-2": {Failed: apptest.Allowance{AtMost: 3}, EndsWithin: time.Minute}}}
+	s, err := row{shop, urls("http://web/", "http://web/cart"), "", promises}.test(t).Upgrade("app/upgrade", of)
+	golden(t, "upgrade.txt", map[string]string{"two probes": shown([]scenario.Spec{s}, nil, err)})
 }

@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/holdfast-ha/holdfast/framework/app/appsource"
+	"github.com/holdfast-ha/holdfast/framework/app/manifests"
 	"github.com/holdfast-ha/holdfast/framework/base/interrupt"
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/judge"
@@ -82,7 +82,7 @@ func Usage(err error) error {
 
 // Unread is the error of an application that cannot be read: what was asked for is wrong, unless this machine has no Helm.
 func Unread(err error) error {
-	if errors.Is(err, appsource.ErrNoHelm) {
+	if errors.Is(err, manifests.ErrNoHelm) {
 		return With(Failed, err)
 	}
 	return Usage(err)

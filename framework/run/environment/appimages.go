@@ -11,8 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/holdfast-ha/holdfast/framework/base/self"
-	"github.com/holdfast-ha/holdfast/framework/deploy/appimages"
-	"github.com/holdfast-ha/holdfast/framework/deploy/mirror"
+	"github.com/holdfast-ha/holdfast/framework/deploy/images"
 	"github.com/holdfast-ha/holdfast/workloads/app"
 )
 
@@ -26,7 +25,7 @@ func (env *Environment) serveAppImages(ctx context.Context) error {
 		if r.Use != app.InPod {
 			continue
 		}
-		name, err := appimages.ParseName(r.Image)
+		name, err := images.ParseName(r.Image)
 		if err != nil {
 			return fmt.Errorf("%s: %w", r.Where, err)
 		}
@@ -45,7 +44,7 @@ func (env *Environment) serveAppImages(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return mirror.Start(ctx, env.Cluster, address, env.Spec.App.Layout, executable, slices.Compact(ofPods))
+	return images.StartMirror(ctx, env.Cluster, address, env.Spec.App.Layout, executable, slices.Compact(ofPods))
 }
 
 // addressOf is the IPv4 address of a node in the cluster's network.

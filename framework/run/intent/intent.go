@@ -15,8 +15,8 @@ import (
 	"strings"
 
 	"github.com/holdfast-ha/holdfast/framework/app/appfile"
-	"github.com/holdfast-ha/holdfast/framework/app/appsource"
 	"github.com/holdfast-ha/holdfast/framework/app/apptest"
+	"github.com/holdfast-ha/holdfast/framework/app/manifests"
 	"github.com/holdfast-ha/holdfast/framework/base/prose"
 	"github.com/holdfast-ha/holdfast/framework/fault/hold"
 	"github.com/holdfast-ha/holdfast/framework/run/recording/behind"
@@ -65,7 +65,7 @@ func Read(ctx context.Context, c appfile.Choice, from reading.Reader, o Options)
 	if file.Disturb != nil {
 		a.Before, a.After = file.Disturb.Before, file.Disturb.After
 	}
-	named, namespace, err := manifests(ctx, c, file)
+	named, namespace, err := tested(ctx, c, file)
 	if err != nil {
 		return a, err
 	}
@@ -78,8 +78,8 @@ func Read(ctx context.Context, c appfile.Choice, from reading.Reader, o Options)
 	return a, err
 }
 
-// manifests are the names of the workloads in the manifests, and the namespace. Without manifests every workload is tested.
-func manifests(ctx context.Context, c appfile.Choice, file appfile.File) (named map[string]bool, namespace string, err error) {
+// tested are the names of the workloads in the manifests, and the namespace. Without manifests every workload is tested.
+func tested(ctx context.Context, c appfile.Choice, file appfile.File) (named map[string]bool, namespace string, err error) {
 	namespace = cmp.Or(c.Namespace, file.App.Namespace)
 	sources := c.Sources
 	if c.File != "" {
@@ -88,7 +88,7 @@ func manifests(ctx context.Context, c appfile.Choice, file appfile.File) (named 
 	if sources.Empty() {
 		return nil, namespace, nil
 	}
-	read, err := appsource.Read(ctx, sources, appsource.Options{Namespace: namespace, Secrets: appsource.GenerateSecrets, Helm: c.Helm})
+	read, err := manifests.Read(ctx, sources, manifests.Options{Namespace: namespace, Secrets: manifests.GenerateSecrets, Helm: c.Helm})
 	if err != nil {
 		return nil, "", err
 	}

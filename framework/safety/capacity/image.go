@@ -5,7 +5,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/holdfast-ha/holdfast/framework/deploy/appimages"
+	"github.com/holdfast-ha/holdfast/framework/deploy/images"
 )
 
 // containersOf are the names and images of all containers of a pod.
@@ -43,7 +43,7 @@ func sameImage(a, b string) bool {
 	if a == b {
 		return true
 	}
-	one, errA := appimages.ParseName(a)
-	other, errB := appimages.ParseName(b)
+	one, errA := images.ParseName(a)
+	other, errB := images.ParseName(b)
 	return errA == nil && errB == nil && one == other
 }
