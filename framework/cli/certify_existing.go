@@ -5,9 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -111,7 +109,7 @@ func (f *runningFlags) certify(cmd *cobra.Command, version string, own certifyFl
 	if err != nil {
 		return exit.Usage(err)
 	}
-	own.seed = cmp.Or(own.seed, rand.Uint64()>>11|1)
+	own.seed = launch.Seed(own.seed)
 	var tries *around
 	if f.disturb {
 		if tries, err = f.around(ctx, access, own, out); err != nil {
@@ -126,15 +124,12 @@ func (f *runningFlags) certify(cmd *cobra.Command, version string, own certifyFl
 	if err != nil {
 		return err
 	}
-	id, err := launch.ClaimFolder(own.artifacts, time.Now())
+	id, dir, err := launch.NewFolder(own.artifacts)
 	if err != nil {
-		return fmt.Errorf("make a folder for the certificate: %w", err)
-	}
-	if err := runfolder.PointLastAttempt(own.artifacts, id); err != nil {
 		return err
 	}
 	c := &certify.Existing{
-		Dir: filepath.Join(own.artifacts, id), ID: id, Holdfast: version, Seed: own.seed, Reproduce: certifyAgain(cmd, own.seed),
+		Dir: dir, ID: id, Holdfast: version, Seed: own.seed, Reproduce: certifyAgain(cmd, own.seed),
 		Cluster: f.about(access, survey), Probes: probesOf(probes),
 		Ended: func(part string, file runfolder.File) error {
 			_, err := fmt.Fprintf(out, "\n%s: %s\n\n", part, summary.Of(file))

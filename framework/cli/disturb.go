@@ -1,12 +1,9 @@
 package cli
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -65,17 +62,13 @@ var (
 // Wanted reports whether a cluster that holdfast did not make is meant, and returns an error for flags that do not fit together.
 func (f *disturbFlags) Wanted(set *pflag.FlagSet) (bool, error) {
 	if !f.disturb {
-		for _, name := range disturbOnly {
-			if set.Changed(name) {
-				return false, fmt.Errorf("--%s without --disturb: it is for an application that runs in a cluster of a kubeconfig; 'holdfast plan' shows what would be done", name)
-			}
+		if name := given(set, disturbOnly); name != "" {
+			return false, fmt.Errorf("%s without --disturb: it is for an application that runs in a cluster of a kubeconfig; 'holdfast plan' shows what would be done", name)
 		}
 		return false, nil
 	}
-	for _, name := range notWithDisturb {
-		if set.Changed(name) {
-			return true, fmt.Errorf("--%s with --disturb: it is for a cluster that holdfast makes", name)
-		}
+	if name := given(set, notWithDisturb); name != "" {
+		return true, fmt.Errorf("%s with --disturb: it is for a cluster that holdfast makes", name)
 	}
 	switch from := history.LoadFrom(f.from); {
 	case from != history.LoadInside && from != history.LoadOutside && from != history.LoadBoth:
@@ -99,7 +92,7 @@ func (f *disturbFlags) Run(cmd *cobra.Command, version string, c testFlags) erro
 	if err != nil {
 		return err
 	}
-	c.Seed = cmp.Or(c.Seed, rand.Uint64()>>11|1)
+	c.Seed = launch.Seed(c.Seed)
 	asked, err := intent.Read(ctx, c.Choice, reader, intent.Options{Context: f.cluster.Context(), Disturb: true, Seed: c.Seed})
 	var unanswered *reading.UnansweredError
 	switch {
@@ -121,14 +114,10 @@ func (f *disturbFlags) Run(cmd *cobra.Command, version string, c testFlags) erro
 	if s.Plan.Refused() {
 		return exit.With(exit.Unknown, session.ErrRefused)
 	}
-	id, err := launch.ClaimFolder(c.Artifacts, time.Now())
+	id, dir, err := launch.NewFolder(c.Artifacts)
 	if err != nil {
-		return fmt.Errorf("make a folder for the record: %w", err)
-	}
-	if err := runfolder.PointLastAttempt(c.Artifacts, id); err != nil {
 		return err
 	}
-	dir := filepath.Join(c.Artifacts, id)
 	file, err := s.Run(ctx, recording.Run{ID: id, Dir: dir, Holdfast: version, Seed: c.Seed, Args: os.Args[1:], Again: terminal.Again(append([]string{"holdfast", "test"}, cmd.Flags().Args()...), cmd.Flags(), nil, "--seed", fmt.Sprint(c.Seed))}, self.CommandLine())
 	if len(file.Scenarios) == 0 { // nothing was begun
 		return err

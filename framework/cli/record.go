@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -186,16 +184,12 @@ func (f *recordFlags) run(cmd *cobra.Command, version string, command []string) 
 	if err != nil {
 		return err
 	}
-	now := time.Now()
-	id, err := launch.ClaimFolder(f.artifacts, now)
+	id, dir, err := launch.NewFolder(f.artifacts)
 	if err != nil {
-		return fmt.Errorf("make a folder for the record: %w", err)
-	}
-	if err := runfolder.PointLastAttempt(f.artifacts, id); err != nil {
 		return err
 	}
 	o.Run = recording.Run{
-		ID: id, Dir: filepath.Join(f.artifacts, id), Holdfast: version, Seed: rand.Uint64()>>11 | 1, Args: os.Args[1:], Again: recordAgain(f.given, command),
+		ID: id, Dir: dir, Holdfast: version, Seed: launch.Seed(0), Args: os.Args[1:], Again: recordAgain(f.given, command),
 		Scenario: "record/" + scopeName(o.Namespaces), Claim: claim(o),
 	}
 	body, done, err := f.body(cmd, o.Access, command)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"time"
@@ -13,9 +14,9 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 )
 
-// ClaimFolder names a run after the time, and creates its folder. If two runs begin in the same second, the name of the later run has a
+// claimFolder names a run after the time, and creates its folder. If two runs begin in the same second, the name of the later run has a
 // number.
-func ClaimFolder(artifacts string, now time.Time) (id string, err error) {
+func claimFolder(artifacts string, now time.Time) (id string, err error) {
 	if err := os.MkdirAll(artifacts, 0o755); err != nil {
 		return "", err
 	}
@@ -28,6 +29,17 @@ func ClaimFolder(artifacts string, now time.Time) (id string, err error) {
 		id = fmt.Sprintf("%s-%d", moment, n)
 	}
 }
+
+// NewFolder makes the folder of a run that begins now, and lets last-attempt lead to it.
+func NewFolder(artifacts string) (id, dir string, err error) {
+	if id, err = claimFolder(artifacts, time.Now()); err != nil {
+		return "", "", fmt.Errorf("make a folder for the run: %w", err)
+	}
+	return id, filepath.Join(artifacts, id), runfolder.PointLastAttempt(artifacts, id)
+}
+
+// Seed is a seed, or a new one in place of 0. It has 53 bits, as JSON's numbers do.
+func Seed(given uint64) uint64 { return cmp.Or(given, rand.Uint64()>>11|1) }
 
 // Interrupted finds an interrupted run: the ID of a run below artifacts, or the path of its folder.
 func Interrupted(artifacts, name string) (dir string, file runfolder.File, err error) {

@@ -1,18 +1,16 @@
-package launch_test
+package launch
 
 import (
 	"os"
 	"path/filepath"
 	"testing"
 	"time"
-
-	"github.com/holdfast-ha/holdfast/framework/run/launch"
 )
 
 func TestRunsOfOneSecondGetFoldersOfTheirOwn(t *testing.T) {
 	artifacts, now := filepath.Join(t.TempDir(), "artifacts"), time.Date(2026, 11, 21, 11, 23, 59, 0, time.UTC)
 	for _, want := range []string{"20261121-112359", "20261121-112359-2", "20261121-112359-3"} {
-		id, err := launch.ClaimFolder(artifacts, now)
+		id, err := claimFolder(artifacts, now)
 		if err != nil || id != want {
 			t.Errorf("got %q, %v; want %q", id, err, want)
 		}
@@ -24,7 +22,7 @@ func TestRunsOfOneSecondGetFoldersOfTheirOwn(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if id, err := launch.ClaimFolder(file, now); err == nil {
+	if id, err := claimFolder(file, now); err == nil {
 		t.Errorf("a folder in a file: %q", id)
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"time"
@@ -53,9 +52,7 @@ func Settings(ctx context.Context, o run.Options, t Tools) (run.Settings, error)
 	if err != nil {
 		return run.Settings{}, err
 	}
-	if o.Seed == 0 {
-		o.Seed = rand.Uint64()>>11 | 1 // 53 bits: JSON's numbers carry no more
-	}
+	o.Seed = Seed(o.Seed)
 	settings := run.Settings{
 		Options: o, Started: time.Now(), Version: t.Version, Args: os.Args[1:], Measure: t.Provider.Measure, Interrupt: interrupt.Of(ctx),
 		Open: opener(o, t.Provider), Close: closer(o, t.Out), Describe: t.Provider.Facts, Machine: t.Provider.Machine,
@@ -63,10 +60,13 @@ func Settings(ctx context.Context, o run.Options, t Tools) (run.Settings, error)
 	}
 	if t.Begun != nil {
 		settings.RunID, settings.Started, settings.Resumed, settings.Args = t.Begun.ID, t.Begun.Started, time.Now(), t.Begun.Args
-	} else if settings.RunID, err = ClaimFolder(o.Artifacts, settings.Started); err != nil {
-		return run.Settings{}, fmt.Errorf("make a folder for the run: %w", err)
+		settings.Dir, err = filepath.Join(o.Artifacts, settings.RunID), runfolder.PointLastAttempt(o.Artifacts, settings.RunID)
+	} else {
+		settings.RunID, settings.Dir, err = NewFolder(o.Artifacts)
 	}
-	settings.Dir = filepath.Join(o.Artifacts, settings.RunID)
+	if err != nil {
+		return run.Settings{}, err
+	}
 	settings.Hold = func(ctx context.Context, c clusters.Cluster) (*hold.Hold, error) {
 		return maintenance.Take(ctx, c, "run "+settings.RunID)
 	}
@@ -78,7 +78,7 @@ func Settings(ctx context.Context, o run.Options, t Tools) (run.Settings, error)
 	if t.Progress != nil {
 		settings.Interrupt.SayTo(t.Progress.Note)
 	}
-	return settings, runfolder.PointLastAttempt(o.Artifacts, settings.RunID)
+	return settings, nil
 }
 
 // Compiler compiles the programs of others, such as those of add-ons, and writes its progress to out.
