@@ -19,7 +19,6 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/run/certify"
 	"github.com/holdfast-ha/holdfast/framework/run/launch"
 	"github.com/holdfast-ha/holdfast/framework/run/progress"
-	"github.com/holdfast-ha/holdfast/framework/run/summary"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/reports/certificate"
 	"github.com/holdfast-ha/holdfast/suites/mutants/upgrade"
@@ -174,7 +173,7 @@ func (f certifyFlags) run(cmd *cobra.Command, version string, profiles []scenari
 	c := &certify.Certification{
 		Plan: plan, From: from, To: to, Settings: base, Planted: f.plant, Engine: p.Engine, Reproduce: certifyAgain(cmd, base.Seed), KeepBroken: f.keep,
 		Ended: func(part string, file runfolder.File) error {
-			_, err := fmt.Fprintf(out, "\n%s: %s\n\n", part, summary.Of(file))
+			_, err := fmt.Fprintf(out, "\n%s: %s\n\n", part, summaryOf(file))
 			return err
 		},
 	}

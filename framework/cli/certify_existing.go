@@ -23,7 +23,6 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/run/launch"
 	"github.com/holdfast-ha/holdfast/framework/run/recording"
 	"github.com/holdfast-ha/holdfast/framework/run/session"
-	"github.com/holdfast-ha/holdfast/framework/run/summary"
 	"github.com/holdfast-ha/holdfast/reports"
 	"github.com/holdfast-ha/holdfast/reports/certificate"
 )
@@ -132,7 +131,7 @@ func (f *runningFlags) certify(cmd *cobra.Command, version string, own certifyFl
 		Dir: dir, ID: id, Holdfast: version, Seed: own.seed, Reproduce: certifyAgain(cmd, own.seed),
 		Cluster: f.about(access, survey), Probes: probesOf(probes),
 		Ended: func(part string, file runfolder.File) error {
-			_, err := fmt.Fprintf(out, "\n%s: %s\n\n", part, summary.Of(file))
+			_, err := fmt.Fprintf(out, "\n%s: %s\n\n", part, summaryOf(file))
 			return err
 		},
 	}

@@ -19,7 +19,6 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/run/launch"
 	"github.com/holdfast-ha/holdfast/framework/run/recording"
 	"github.com/holdfast-ha/holdfast/framework/run/session"
-	"github.com/holdfast-ha/holdfast/framework/run/summary"
 	"github.com/holdfast-ha/holdfast/framework/safety/reading"
 	"github.com/holdfast-ha/holdfast/framework/safety/show"
 )
@@ -123,6 +122,6 @@ func (f *disturbFlags) Run(cmd *cobra.Command, version string, c testFlags) erro
 		return err
 	}
 	_, _ = fmt.Fprintln(out)
-	summary.WriteRecorded(out, file)
+	writeRecorded(out, file)
 	return report(out, dir, file, err, runfolder.PointLatest(c.Artifacts, id))
 }

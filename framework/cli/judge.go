@@ -10,7 +10,6 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/judge"
 	"github.com/holdfast-ha/holdfast/framework/judge/stored"
-	"github.com/holdfast-ha/holdfast/framework/run/summary"
 )
 
 func judgeCommand() *cobra.Command {
@@ -33,7 +32,7 @@ run.json is an error, and so is a missing record that run.json lists. A scenario
 				return fmt.Errorf("judge %s: there is no record in it; give a run's folder, such as artifacts/latest", args[0])
 			}
 			found := stored.Judge(args[0], records)
-			summary.WriteJudgement(cmd.OutOrStdout(), found)
+			writeJudgement(cmd.OutOrStdout(), found)
 			interrupted, notBegun := found.Sum.Left()
 			worth := judge.Sum(found.Sum.Scenarios, found.Lacks)
 			return exit.Besides(exit.Run(worth, found.Sum.Interrupted, interrupted, notBegun), found.Problems...)

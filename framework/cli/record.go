@@ -26,7 +26,6 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/run/launch"
 	"github.com/holdfast-ha/holdfast/framework/run/recording"
 	"github.com/holdfast-ha/holdfast/framework/run/recording/inside"
-	"github.com/holdfast-ha/holdfast/framework/run/summary"
 )
 
 // recordFlags are those of the command.
@@ -231,7 +230,7 @@ func (f *recordFlags) finish(cmd *cobra.Command, o recording.Options, file runfo
 	}
 	out := cmd.OutOrStdout()
 	_, _ = fmt.Fprintln(out)
-	summary.WriteRecorded(out, file)
+	writeRecorded(out, file)
 	err := report(out, o.Run.Dir, file, failed, runfolder.PointLatest(f.artifacts, file.ID))
 	if len(o.Command) == 0 { // a signal ends such a recording as it should
 		err = exit.Final(err)

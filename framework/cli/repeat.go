@@ -13,7 +13,6 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/judge"
 	"github.com/holdfast-ha/holdfast/framework/run"
-	"github.com/holdfast-ha/holdfast/framework/run/summary"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/reports/formats"
 )
@@ -23,7 +22,7 @@ type repetition struct {
 	out    io.Writer
 	rounds []run.Settings
 	began  time.Time
-	found  summary.Rounds
+	found  roundsFound
 	all    runfolder.File // the results of all rounds
 	lacks  []string
 	errs   []error
@@ -74,7 +73,7 @@ func (r *repetition) after(round int, file runfolder.File) {
 	r.all.Interrupted = cmp.Or(r.all.Interrupted, file.Interrupted)
 	r.lacks = append(r.lacks, judge.Lacks(file)...)
 	dir := r.rounds[round].Dir
-	text := fmt.Sprintf("\nround %d of %d: %s\nreport: %s\n", round+1, len(r.rounds), summary.Of(file), filepath.Join(dir, formats.HTMLFile))
+	text := fmt.Sprintf("\nround %d of %d: %s\nreport: %s\n", round+1, len(r.rounds), summaryOf(file), filepath.Join(dir, formats.HTMLFile))
 	if file.Cut() {
 		text += "continue this round: holdfast run --resume " + dir + "\n"
 	}

@@ -15,7 +15,6 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/history/historytest"
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
-	"github.com/holdfast-ha/holdfast/framework/run/summary"
 	"github.com/holdfast-ha/holdfast/reports/formats"
 )
 
@@ -92,7 +91,7 @@ func TestTheEndOfARunThatCannotBeWritten(t *testing.T) {
 			var out bytes.Buffer
 			if err := end(&out); exit.Code(err) != want {
 				t.Errorf("%s cannot be written: exit code %d, want %d: %v", what, exit.Code(err), want, err)
-			} else if what == "the reports" && !strings.Contains(out.String(), summary.Of(file)) {
+			} else if what == "the reports" && !strings.Contains(out.String(), summaryOf(file)) {
 				t.Errorf("said %q", out.String())
 			}
 		}

@@ -20,7 +20,6 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/run/launch"
 	"github.com/holdfast-ha/holdfast/framework/run/maintenance"
 	"github.com/holdfast-ha/holdfast/framework/run/progress"
-	"github.com/holdfast-ha/holdfast/framework/run/summary"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/reports/formats"
 )
@@ -219,7 +218,7 @@ func report(out io.Writer, dir string, file runfolder.File, failed ...error) err
 	if deploy.Refused(errors.Join(failed...)) != nil {
 		return exit.Usage(errors.New("the API server refuses manifests of the application; see above"))
 	}
-	text := "\n" + summary.Of(file) + "\n"
+	text := "\n" + summaryOf(file) + "\n"
 	err := formats.WriteAll(dir)
 	if err == nil {
 		text += "report: " + filepath.Join(dir, formats.HTMLFile) + "\n"

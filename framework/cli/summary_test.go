@@ -1,4 +1,4 @@
-package summary_test
+package cli
 
 import (
 	"bytes"
@@ -11,12 +11,11 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/judge"
 	"github.com/holdfast-ha/holdfast/framework/judge/stored"
 	"github.com/holdfast-ha/holdfast/framework/judge/verdict"
-	"github.com/holdfast-ha/holdfast/framework/run/summary"
 )
 
 // The summary names unsupported scenarios and does not count them.
 func TestWhatIsNotSupportedIsNamed(t *testing.T) {
-	got := summary.Of(runfolder.File{Scenarios: []runfolder.ScenarioResult{
+	got := summaryOf(runfolder.File{Scenarios: []runfolder.ScenarioResult{
 		{Name: "chaos/a", Outcome: "held"}, {Name: "chaos/latency", NotSupported: "no netem"},
 	}})
 	const want = "1 scenario held, 0 violated, 0 unknown; not supported here: chaos/latency"
@@ -28,7 +27,7 @@ func TestWhatIsNotSupportedIsNamed(t *testing.T) {
 // Who has recorded a change sees each promise, and which of them nothing was done about.
 func TestRecordedPromisesArePrinted(t *testing.T) {
 	var out bytes.Buffer
-	summary.WriteRecorded(&out, runfolder.File{Scenarios: []runfolder.ScenarioResult{{Name: "record/shop", Verdicts: []json.RawMessage{
+	writeRecorded(&out, runfolder.File{Scenarios: []runfolder.ScenarioResult{{Name: "record/shop", Verdicts: []json.RawMessage{
 		json.RawMessage(`{"promise": "no request fails", "outcome": "held", "seen": "0 of 120 failed"}`),
 		json.RawMessage(`{"promise": "no node is lost", "outcome": "unknown", "untested": true, "seen": "not tested: no node was lost"}`),
 	}}}})
@@ -44,7 +43,7 @@ func TestAJudgementSaysNotTested(t *testing.T) {
 	untested := verdict.Verdict{Promise: "no node is lost"}.NotTested("no node was lost")
 	unknown := verdict.Verdict{Promise: "no pod is lost"}.Unknown(verdict.Missing{"a watch had a gap"})
 	var out bytes.Buffer
-	summary.WriteJudgement(&out, stored.Judgement{Scenarios: []stored.Scenario{{
+	writeJudgement(&out, stored.Judgement{Scenarios: []stored.Scenario{{
 		Result: runfolder.ScenarioResult{Name: "record/shop"}, Found: judge.Found{Verdicts: []verdict.Verdict{untested, unknown}},
 	}}})
 	const want = "record/shop\n  not tested    no node is lost: no node was lost\n" +
@@ -69,7 +68,7 @@ func TestAPromiseThatWasNotTestedTakesOneLine(t *testing.T) {
 		}
 		lines := func(v verdict.Verdict) int {
 			var out bytes.Buffer
-			summary.WriteRecorded(&out, runfolder.File{Scenarios: []runfolder.ScenarioResult{{Name: "record/shop", Verdicts: raw(v)}}})
+			writeRecorded(&out, runfolder.File{Scenarios: []runfolder.ScenarioResult{{Name: "record/shop", Verdicts: raw(v)}}})
 			if !strings.Contains(out.String(), promise[:50]) {
 				t.Errorf("the promise is not named:\n%s", &out)
 			}
@@ -103,7 +102,7 @@ func TestTheSummaryAddsUp(t *testing.T) {
 		{[]runfolder.ScenarioResult{all[0], all[3], all[4]}, "1 scenario held, 0 violated, 0 unknown; 1 of 2 mutants caught, 1 unknown"},
 		{[]runfolder.ScenarioResult{all[0], all[3]}, "1 scenario held, 0 violated, 0 unknown; 1 of 1 mutants caught"},
 	} {
-		if got := summary.Of(runfolder.File{Scenarios: test.of}); got != test.want {
+		if got := summaryOf(runfolder.File{Scenarios: test.of}); got != test.want {
 			t.Errorf("got  %s\nwant %s", got, test.want)
 		}
 	}

@@ -1,7 +1,4 @@
-// Package summary sums up a run, or stored records that were judged again, for the terminal.
-//
-// It decides nothing: outcomes are those of run.json.
-package summary
+package cli
 
 import (
 	"fmt"
@@ -16,8 +13,8 @@ func harnessFailed(s runfolder.ScenarioResult) bool {
 	return s.Error != "" && s.Outcome != string(verdict.Violated)
 }
 
-// Of is the last line of a run: how many scenarios held, and how many mutants were caught.
-func Of(f runfolder.File) string {
+// summaryOf is the last line of a run: how many scenarios held, and how many mutants were caught.
+func summaryOf(f runfolder.File) string {
 	counts := map[verdict.Outcome]int{}
 	mutants, failed, unsupported := mutantsOf(f), 0, ""
 	for _, s := range f.Scenarios {

@@ -1,4 +1,4 @@
-package summary_test
+package cli
 
 import (
 	"encoding/json"
@@ -6,7 +6,6 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
-	"github.com/holdfast-ha/holdfast/framework/run/summary"
 )
 
 // Each result counts in one place: Unknown is neither caught nor missed, neither held nor a false alarm, and so is a failed harness. What was left or
@@ -14,7 +13,7 @@ import (
 func TestRounds(t *testing.T) {
 	mutant, byChance := &history.Mutant{Twin: "chaos/a"}, &history.Mutant{Twin: "chaos/a", ByChance: true, Trap: true}
 	escaped := json.RawMessage(`{"outcome": "held", "numbers": {"caught": 0}}`)
-	var rounds summary.Rounds
+	var rounds roundsFound
 	for id, results := range [][]runfolder.ScenarioResult{
 		{
 			{Name: "chaos/a", Outcome: "held"}, {Name: "chaos/b", Outcome: "unknown"}, {Name: "chaos/c", Error: "no engine"}, {Name: "chaos/d", NotSupported: "no netem"},

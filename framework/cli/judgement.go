@@ -1,4 +1,4 @@
-package summary
+package cli
 
 import (
 	"fmt"
@@ -16,9 +16,9 @@ import (
 // columns is the width of what is printed.
 const columns = 100
 
-// WriteJudgement prints what was found in stored records, in lines of at most 100 columns: each promise with its verdict and what was seen,
+// writeJudgement prints what was found in stored records, in lines of at most 100 columns: each promise with its verdict and what was seen,
 // the causes and notes of the mutants, and the summary.
-func WriteJudgement(out io.Writer, found stored.Judgement) {
+func writeJudgement(out io.Writer, found stored.Judgement) {
 	for _, s := range found.Scenarios {
 		_, _ = fmt.Fprintln(out, s.Result.Name)
 		switch {
@@ -44,12 +44,12 @@ func WriteJudgement(out io.Writer, found stored.Judgement) {
 		_, _ = fmt.Fprintln(out, lack)
 	}
 	if len(found.Sum.Scenarios) > 0 {
-		_, _ = fmt.Fprintln(out, Of(found.Sum))
+		_, _ = fmt.Fprintln(out, summaryOf(found.Sum))
 	}
 }
 
-// WriteRecorded prints each promise of a run that was recorded, with its verdict and what was seen. Verdicts that cannot be read are in the report.
-func WriteRecorded(out io.Writer, f runfolder.File) {
+// writeRecorded prints each promise of a run that was recorded, with its verdict and what was seen. Verdicts that cannot be read are in the report.
+func writeRecorded(out io.Writer, f runfolder.File) {
 	for _, s := range f.Scenarios {
 		found, _ := judge.Listed(&s)
 		for _, v := range found.Verdicts {

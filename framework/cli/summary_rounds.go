@@ -1,4 +1,4 @@
-package summary
+package cli
 
 import (
 	"fmt"
@@ -11,9 +11,9 @@ import (
 	"github.com/holdfast-ha/holdfast/reports/words"
 )
 
-// Rounds counts how often runs of the same scenarios caught the mutants, which are broken on purpose, and how often they called one of the other
+// roundsFound counts how often runs of the same scenarios caught the mutants, which are broken on purpose, and how often they called one of the other
 // scenarios Violated, which should hold. Unknown counts as neither.
-type Rounds struct {
+type roundsFound struct {
 	mutants, apart, byChance, alarms frequency
 	trapped, unknown, failed         int
 	explain                          []string // a line for each result that is neither Held nor Caught
@@ -46,7 +46,7 @@ func (f frequency) bounds() string {
 
 // Add counts a run. Scenarios that it did not run to their end, and those that are not supported, do not count. Mutants whose twin did not hold
 // in the same run count apart: there, the promise that broke may be the scenario's own.
-func (r *Rounds) Add(f runfolder.File) {
+func (r *roundsFound) Add(f runfolder.File) {
 	for _, s := range f.Scenarios {
 		held, violated := s.Outcome == string(verdict.Held), s.Outcome == string(verdict.Violated)
 		switch {
@@ -69,7 +69,7 @@ func (r *Rounds) Add(f runfolder.File) {
 	}
 }
 
-func (r *Rounds) mutant(f runfolder.File, s runfolder.ScenarioResult, caught bool) {
+func (r *roundsFound) mutant(f runfolder.File, s runfolder.ScenarioResult, caught bool) {
 	twin := f.TwinNote(*s.Mutant)
 	switch {
 	case s.Mutant.ByChance:
@@ -87,12 +87,12 @@ func (r *Rounds) mutant(f runfolder.File, s runfolder.ScenarioResult, caught boo
 	}
 }
 
-func (r *Rounds) note(f runfolder.File, s runfolder.ScenarioResult, what string) {
+func (r *roundsFound) note(f runfolder.File, s runfolder.ScenarioResult, what string) {
 	r.explain = append(r.explain, fmt.Sprintf("  run %s, %s: %s", f.ID, s.Name, what))
 }
 
 // String sums up the runs in one line, and lists in further lines what needs an explanation.
-func (r *Rounds) String() string {
+func (r *roundsFound) String() string {
 	unknown := frequency{r.unknown, r.unknown + r.mutants.of + r.apart.of + r.byChance.of + r.alarms.of}
 	text := fmt.Sprintf("%d of %d mutants caught (%s), %s in %s (%s), %d Unknown of %s (%s)", r.mutants.seen, r.mutants.of, r.mutants.bounds(),
 		words.Plural(uint64(r.alarms.seen), "false alarm"), words.Plural(uint64(r.alarms.of), "good run"), r.alarms.bounds(),
