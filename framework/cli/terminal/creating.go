@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
-	"github.com/holdfast-ha/holdfast/framework/provider"
+	"github.com/holdfast-ha/holdfast/framework/run/provider"
 )
 
 // ProviderFlag is the flag that says what creates the clusters.

@@ -9,9 +9,9 @@ import (
 
 	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/framework/base/interrupt"
-	"github.com/holdfast-ha/holdfast/framework/provider"
 	"github.com/holdfast-ha/holdfast/framework/run"
 	"github.com/holdfast-ha/holdfast/framework/run/maintenance"
+	"github.com/holdfast-ha/holdfast/framework/run/provider"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 )
 

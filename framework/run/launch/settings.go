@@ -16,10 +16,10 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/base/interrupt"
 	"github.com/holdfast-ha/holdfast/framework/fault/hold"
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
-	"github.com/holdfast-ha/holdfast/framework/provider"
 	"github.com/holdfast-ha/holdfast/framework/run"
 	"github.com/holdfast-ha/holdfast/framework/run/maintenance"
 	"github.com/holdfast-ha/holdfast/framework/run/progress"
+	"github.com/holdfast-ha/holdfast/framework/run/provider"
 	"github.com/holdfast-ha/holdfast/workloads"
 )
 
