@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/judge/verdict"
@@ -155,5 +157,48 @@ func TestBuildWithoutRunFile(t *testing.T) {
 	}
 	if _, err := reports.Build(filepath.Join(dir, "absent")); err == nil {
 		t.Error("a folder that is not there")
+	}
+}
+
+func TestGenerations(t *testing.T) {
+	s := reporttest.RolledOut()
+	for _, p := range s.Zones[0].Nodes[0].Pods {
+		want := 0
+		if p.Name == "backend-77aa4b-b1" {
+			want = 1
+		}
+		if p.Generation != want {
+			t.Errorf("%s is of generation %d, want %d", p.Name, p.Generation, want)
+		}
+	}
+	if got := s.Zones[len(s.Zones)-1]; got.Name != "" || len(got.Nodes[0].Pods) != 2 {
+		t.Errorf("the last zone is %+v, want the load node, which has none", got)
+	}
+}
+
+func TestGoldenJSON(t *testing.T) {
+	reporttest.Golden(t, "report.json", reporttest.Written(t, reports.WriteJSON[reports.Report], reporttest.Sample()))
+}
+
+// ignored are the fields for drawing the page, which report.json does not have.
+var ignored = cmp.FilterPath(func(p cmp.Path) bool {
+	field, ok := p.Last().(cmp.StructField)
+	if !ok {
+		return false
+	}
+	declared, _ := p.Index(-2).Type().FieldByName(field.Name())
+	return declared.Tag.Get("json") == "-" || !declared.IsExported()
+}, cmp.Ignore())
+
+func TestJSONReadsBack(t *testing.T) {
+	var got reports.Report
+	if err := json.Unmarshal(reporttest.Written(t, reports.WriteJSON[reports.Report], reporttest.Sample()), &got); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(reporttest.Sample(), got, ignored); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if got.SchemaVersion != "holdfast.dev/report/v1" {
+		t.Errorf("schema version %q", got.SchemaVersion)
 	}
 }

@@ -1,17 +1,20 @@
 package reports
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/base/prose"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/history/timeline"
+	objects "github.com/holdfast-ha/holdfast/framework/history/timeline"
 	"github.com/holdfast-ha/holdfast/framework/judge"
 	"github.com/holdfast-ha/holdfast/framework/judge/analysis/attribution"
 	"github.com/holdfast-ha/holdfast/framework/judge/analysis/disturbances"
+	"github.com/holdfast-ha/holdfast/framework/judge/analysis/evidence"
 	"github.com/holdfast-ha/holdfast/framework/judge/verdict"
-	"github.com/holdfast-ha/holdfast/reports/words"
 )
 
 // Describe makes the report of a scenario from its record and verdicts. It reads the requests once, in memory that does not grow with
@@ -108,14 +111,14 @@ func troubles(events []history.Event) []string {
 	for i := range events {
 		switch e := &events[i]; {
 		case e.Trouble != nil:
-			list = append(list, fmt.Sprintf("at %s: %s", words.Moment(e.T), e.Trouble.What))
+			list = append(list, fmt.Sprintf("at %s: %s", prose.Moment(e.T), e.Trouble.What))
 		case e.Gap != nil:
 			what := "may have missed changes"
 			if e.Gap.Bridged {
 				what = "was late, but missed no changes"
 			}
 			list = append(list, fmt.Sprintf("from %s to %s the watch of %s %s: %s",
-				words.Moment(e.Gap.Since), words.Moment(e.T), e.Gap.What, what, e.Gap.Why))
+				prose.Moment(e.Gap.Since), prose.Moment(e.T), e.Gap.What, what, e.Gap.Why))
 		}
 	}
 	return prose.First(list, limit)
@@ -177,4 +180,93 @@ func notesOf(h history.Header) []string {
 			prose.Count(n, "simulated node"), h.Cluster.Timings.NodeMonitorGrace))
 	}
 	return notes
+}
+
+// axis picks what a timeline shows: the time under load, or without load the time from the deployment on, and a margin on each side.
+// Provisioning is left out, because it can last longer than everything else and shows nothing.
+func axis(run history.Run, begin, end history.Offset) (from, to history.Offset) {
+	from, to = begin, end
+	if deploy, _, ok := run.Window(history.Deploy); ok {
+		from = deploy
+	}
+	if drained, _, ok := run.Window(history.Drained); ok {
+		to = min(to, drained+margin(drained-from))
+	}
+	if steady, _, ok := run.Window(history.Steady); ok {
+		from = max(from, steady-margin(to-steady))
+	}
+	return from, max(to, from+time.Millisecond)
+}
+
+func margin(shown time.Duration) time.Duration {
+	const share = 15 // about 7 %: room for a label
+	return shown / share
+}
+
+// bounds are the times of the first and the last event of a record. The header is no event of the run.
+func bounds(events []history.Event) (begin, end history.Offset) {
+	for i := range events {
+		if events[i].Header == nil {
+			begin = events[i].T
+			break
+		}
+	}
+	for i := range events {
+		end = max(end, events[i].T)
+	}
+	return min(begin, end), end
+}
+
+// Began is the first known moment of a fault, or zero.
+func (f *Fault) Began() history.Offset {
+	if t := cmp.Or(f.Injecting, f.Seen, f.Healing, f.Healed); t != nil {
+		return history.Offset(*t)
+	}
+	return 0
+}
+
+// Ended is when a fault was seen reverted, or end if it never was.
+func (f *Fault) Ended(end history.Offset) history.Offset {
+	if f.Healed == nil {
+		return end
+	}
+	return history.Offset(*f.Healed)
+}
+
+// countAffected counts the pods and nodes that the watches saw lost during each fault. A fault that was never reverted lasts to the end.
+func (s *Scenario) countAffected(run history.Run) {
+	owned, seen := newOwners(run.Events), objects.New(run.Events)
+	for i := range s.Faults {
+		f := &s.Faults[i]
+		from, to := f.Began(), f.Ended(s.End)
+		f.NodeLosses, f.PodRestarts = len(seen.NodeLosses(from, to)), restarts(run.Events, owned, from, to)
+		for _, end := range seen.Terminations(from, to) {
+			if owned.workload(end.Last()) != "" {
+				f.PodTerminations++
+			}
+		}
+	}
+}
+
+// restarts counts the container restarts in the pods of workloads between two moments.
+func restarts(events []history.Event, owned *owners, from, to history.Offset) (n int) {
+	before := make(map[string]int) // by UID
+	for i := range events {
+		e := &events[i]
+		if e.Pod == nil || e.Pod.Ended() || owned.workload(e.Pod) == "" {
+			continue // a restarted kubelet adds a restart to a pod that it had evicted
+		}
+		if more := e.Pod.Restarts - before[e.Pod.UID]; more > 0 && e.T >= from && e.T < to {
+			n += more
+		}
+		before[e.Pod.UID] = e.Pod.Restarts
+	}
+	return n
+}
+
+// disruptions counts what the faults took away. The verdicts count in the same way, so a report agrees with its verdicts: what the
+// harness itself added, what a revert changed, and nodes that no fault touched are no disruptions.
+func disruptions(run history.Run) Disruptions {
+	n := evidence.New(run).Disruptions()
+	return Disruptions{PodTerminations: n.Terminations, NodeLosses: n.Losses}
 }

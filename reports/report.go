@@ -2,7 +2,6 @@ package reports
 
 import (
 	"encoding/json"
-	"io"
 	"math"
 	"strconv"
 	"time"
@@ -92,6 +91,8 @@ type Confusion struct {
 	Agree int             `json:"agree"` // mutants that were caught for the planted cause
 	Of    int             `json:"of"`
 	Pairs []ConfusionPair `json:"pairs"`
+
+	Planted, Reported []attribution.Cause `json:"-"` // the rows and columns of the matrix, sorted
 }
 
 // ConfusionPair is a field of the matrix that is not zero.
@@ -122,14 +123,6 @@ type Timings struct {
 	NodeMonitorPeriod Seconds `json:"nodeMonitorPeriodSeconds"`
 	NodeMonitorGrace  Seconds `json:"nodeMonitorGraceSeconds"`
 	Toleration        Seconds `json:"tolerationSeconds"`
-}
-
-// WriteJSON writes report.json.
-func WriteJSON(w io.Writer, r Report) error {
-	out := json.NewEncoder(w)
-	out.SetIndent("", "  ")
-	out.SetEscapeHTML(false) // promises contain < and >, and this is not a web page
-	return out.Encode(r)
 }
 
 // Completed returns the report with the figures that follow from its scenarios.

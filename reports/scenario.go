@@ -6,12 +6,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/holdfast-ha/holdfast/framework/base/prose"
 	"github.com/holdfast-ha/holdfast/framework/base/stats"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/history/timeline"
 	"github.com/holdfast-ha/holdfast/framework/judge"
 	"github.com/holdfast-ha/holdfast/framework/judge/analysis/attribution"
-	"github.com/holdfast-ha/holdfast/reports/words"
 )
 
 // Fact is something that was found out about a cluster.
@@ -245,7 +245,7 @@ func (l Lane) Kinds() string {
 	})
 	var parts []string
 	for _, k := range kinds {
-		parts = append(parts, words.Count(l.Outcomes[k])+" "+string(k))
+		parts = append(parts, prose.Thousands(l.Outcomes[k])+" "+string(k))
 	}
 	return strings.Join(parts, ", ")
 }

@@ -3,7 +3,6 @@ package reports
 import (
 	"errors"
 	"iter"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -12,7 +11,6 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/history/historytest"
-	objects "github.com/holdfast-ha/holdfast/framework/history/timeline"
 	"github.com/holdfast-ha/holdfast/framework/judge/verdict"
 )
 
@@ -35,6 +33,10 @@ func TestDescribeADrain(t *testing.T) {
 	if s.Sent() != 12000 || s.Failed() != 0 || s.Unsent() != 0 || s.OffAxis != 0 {
 		t.Errorf("%d sent, %d failed, %d unsent, %d off the axis", s.Sent(), s.Failed(), s.Unsent(), s.OffAxis)
 	}
+	victim, replacement := s.Zones[0].Nodes[0].Pods[0], s.Zones[0].Nodes[1].Pods[1]
+	if victim.Disruption != "EvictionByEvictionAPI" || len(victim.Spans) != 2 || replacement.Workload != "backend" || len(s.Zones[0].Nodes[0].Spans) != 3 {
+		t.Errorf("victim %+v, replacement %+v, node %v", victim, replacement, s.Zones[0].Nodes[0].Spans)
+	}
 	var shape []string
 	for _, z := range s.Zones {
 		for _, n := range z.Nodes {
@@ -49,50 +51,6 @@ func TestDescribeADrain(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, shape); diff != "" {
 		t.Errorf("pods by zone and node (-want +got):\n%s", diff)
-	}
-}
-
-func TestPodsLive(t *testing.T) {
-	s := Describe(historytest.Healthy().Run(), nil)
-	victim, replacement := s.Zones[0].Nodes[0].Pods[0], s.Zones[0].Nodes[1].Pods[1]
-	want := []PodSpan{
-		{State: objects.PodReady, From: 3 * sec, To: historytest.EvictedAt}, {State: objects.PodTerminating, From: historytest.EvictedAt, To: historytest.GoneAt},
-	}
-	if diff := cmp.Diff(want, victim.Spans); diff != "" || victim.Disruption != "EvictionByEvictionAPI" {
-		t.Errorf("victim, disrupted by %q (-want +got):\n%s", victim.Disruption, diff)
-	}
-	want = []PodSpan{
-		{State: objects.PodStarting, From: historytest.EvictedAt, To: historytest.ReplacedAt}, {State: objects.PodReady, From: historytest.ReplacedAt, To: s.End},
-	}
-	if diff := cmp.Diff(want, replacement.Spans); diff != "" || replacement.Workload != "backend" {
-		t.Errorf("replacement of %q (-want +got):\n%s", replacement.Workload, diff)
-	}
-	cordoned := NodeSpan{State: objects.NodeCordoned, From: historytest.SeenAt, To: historytest.HealedAt}
-	if got := s.Zones[0].Nodes[0].Spans; len(got) != 3 || got[1] != cordoned {
-		t.Errorf("the drained node was %v", got)
-	}
-}
-
-func TestPodStates(t *testing.T) {
-	pod := func(change history.Change, phase string, ready, deleting bool) history.Pod {
-		return history.Pod{Change: change, Name: "p", UID: "u", Node: "n", Phase: phase, Ready: ready, Deleting: deleting}
-	}
-	b := historytest.New().
-		Pod(1*sec, pod(history.Added, "Pending", false, false)).
-		Pod(2*sec, pod(history.Modified, "Running", false, false)).
-		Pod(3*sec, pod(history.Modified, "Running", true, false)).
-		Pod(4*sec, pod(history.Modified, "Running", false, false)).
-		Pod(5*sec, pod(history.Listed, "Running", true, false)).
-		Pod(6*sec, pod(history.Modified, "Running", true, true)).
-		Pod(7*sec, pod(history.Modified, "Succeeded", false, true)).
-		Pod(9*sec, pod(history.Deleted, "Succeeded", false, true))
-	got := Describe(b.Run(), nil).Zones[0].Nodes[0].Pods[0]
-	want := []PodSpan{
-		{State: objects.PodStarting, From: 1 * sec, To: 3 * sec}, {State: objects.PodReady, From: 3 * sec, To: 4 * sec}, {State: objects.PodUnready, From: 4 * sec, To: 5 * sec},
-		{State: objects.PodReady, From: 5 * sec, To: 6 * sec}, {State: objects.PodTerminating, From: 6 * sec, To: 7 * sec},
-	}
-	if diff := cmp.Diff(want, got.Spans); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
@@ -281,16 +239,6 @@ func TestMemoryDoesNotGrowWithRequests(t *testing.T) {
 	}
 }
 
-func BenchmarkDescribe(b *testing.B) {
-	run := many(1_000_000)
-	b.ReportAllocs()
-	for b.Loop() {
-		if s := Describe(run, nil); s.Sent() != 1_000_000 {
-			b.Fatal(s.Sent())
-		}
-	}
-}
-
 // TestJSONOfNothing: who reads it in a language without null checks must find lists.
 func TestJSONOfNothing(t *testing.T) {
 	var text strings.Builder
@@ -299,19 +247,5 @@ func TestJSONOfNothing(t *testing.T) {
 	}
 	if strings.Contains(text.String(), "null") {
 		t.Errorf("null in\n%s", &text)
-	}
-}
-
-// A report says which of its nodes have no machine.
-func TestTheReportSaysWhatIsDifferent(t *testing.T) {
-	run := many(10)
-	run.Header.Notes = []string{"A note."}
-	run.Header.Cluster.SimulatedNodes, run.Header.Cluster.Timings.NodeMonitorGrace = 500, 25*time.Second
-	want := []string{
-		"A note.",
-		"The cluster has 500 simulated nodes: their pods are reported ready, and run nothing. A node is lost after 25s without a renewal of its lease.",
-	}
-	if got := Describe(run, nil).Notes; !slices.Equal(got, want) {
-		t.Errorf("%q, want %q", got, want)
 	}
 }

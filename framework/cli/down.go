@@ -14,7 +14,6 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
 	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
 	"github.com/holdfast-ha/holdfast/framework/run/maintenance"
-	"github.com/holdfast-ha/holdfast/reports/words"
 )
 
 func downCommand() *cobra.Command {
@@ -85,7 +84,7 @@ func remove(ctx context.Context, e *engine.Engine, out io.Writer, name []string)
 	if removed.Nothing() {
 		return nothingRemoved(ctx, e, out, name)
 	}
-	_, err = fmt.Fprintf(out, "removed %s, %s, %s\n", words.Plural(uint64(len(removed.Containers)), "container"),
-		words.Plural(uint64(len(removed.Volumes)), "volume"), words.Plural(uint64(len(removed.Networks)), "network"))
+	_, err = fmt.Fprintf(out, "removed %s, %s, %s\n", prose.Counted(uint64(len(removed.Containers)), "container"),
+		prose.Counted(uint64(len(removed.Volumes)), "volume"), prose.Counted(uint64(len(removed.Networks)), "network"))
 	return err
 }

@@ -3,9 +3,9 @@ package cli
 import (
 	"fmt"
 
+	"github.com/holdfast-ha/holdfast/framework/base/prose"
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/judge/verdict"
-	"github.com/holdfast-ha/holdfast/reports/words"
 )
 
 // harnessFailed reports whether a scenario could not be judged, and nothing was seen broken.
@@ -30,7 +30,7 @@ func summaryOf(f runfolder.File) string {
 			counts[verdict.Outcome(s.Outcome)]++
 		}
 	}
-	text := fmt.Sprintf("%s held, %d violated, %d unknown", words.Plural(uint64(counts[verdict.Held]), "scenario"),
+	text := fmt.Sprintf("%s held, %d violated, %d unknown", prose.Counted(uint64(counts[verdict.Held]), "scenario"),
 		counts[verdict.Violated], counts[verdict.Unknown]+counts[""])
 	if failed > 0 {
 		text += fmt.Sprintf(", harness failed in %d", failed)

@@ -8,7 +8,6 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/base/stats"
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/judge/verdict"
-	"github.com/holdfast-ha/holdfast/reports/words"
 )
 
 // roundsFound counts how often runs of the same scenarios caught the mutants, which are broken on purpose, and how often they called one of the other
@@ -95,8 +94,8 @@ func (r *roundsFound) note(f runfolder.File, s runfolder.ScenarioResult, what st
 func (r *roundsFound) String() string {
 	unknown := frequency{r.unknown, r.unknown + r.mutants.of + r.apart.of + r.byChance.of + r.alarms.of}
 	text := fmt.Sprintf("%d of %d mutants caught (%s), %s in %s (%s), %d Unknown of %s (%s)", r.mutants.seen, r.mutants.of, r.mutants.bounds(),
-		words.Plural(uint64(r.alarms.seen), "false alarm"), words.Plural(uint64(r.alarms.of), "good run"), r.alarms.bounds(),
-		unknown.seen, words.Plural(uint64(unknown.of), "run"), unknown.bounds())
+		prose.Counted(uint64(r.alarms.seen), "false alarm"), prose.Counted(uint64(r.alarms.of), "good run"), r.alarms.bounds(),
+		unknown.seen, prose.Counted(uint64(unknown.of), "run"), unknown.bounds())
 	if r.failed > 0 {
 		text += fmt.Sprintf(", %d not judged", r.failed)
 	}

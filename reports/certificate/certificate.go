@@ -1,3 +1,7 @@
+// Package certificate is the document about an upgrade of Kubernetes in place: what held before it, during it and after it, side by
+// side, and for each profile whether that is enough to certify. Write writes it as JSON, YAML, Markdown and a page; Read reads it.
+//
+// Package certify makes it.
 package certificate
 
 import (
@@ -257,4 +261,26 @@ type Deprecation struct {
 	// Before and After are the sides that warned.
 	Before bool `json:"before"`
 	After  bool `json:"after"`
+}
+
+// Application is an application of the user's own, and what was found while its cluster was upgraded.
+type Application struct {
+	Name   string `json:"name"`   // its namespace
+	Source string `json:"source"` // the file that describes it
+	Digest string `json:"digest"` // SHA-256 of its objects and probes
+	// Images are the names of its images, as its objects have them.
+	Images []string           `json:"images"`
+	Probes []ApplicationProbe `json:"probes"`
+	Notes  []string           `json:"notes,omitempty"` // what of it was not deployed, and why
+	Result Result             `json:"result"`
+	// Reasons are what keeps it from being certified.
+	Reasons []string `json:"reasons"`
+	Upgrade Upgrade  `json:"upgrade"`
+}
+
+// ApplicationProbe is a request that was sent again and again.
+type ApplicationProbe struct {
+	Name string  `json:"name"`
+	URL  string  `json:"url"`
+	Rate float64 `json:"rate"` // requests a second on each lane
 }

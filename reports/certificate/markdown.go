@@ -5,8 +5,8 @@ import (
 	"io"
 	"strings"
 
+	"github.com/holdfast-ha/holdfast/framework/base/prose"
 	"github.com/holdfast-ha/holdfast/reports"
-	"github.com/holdfast-ha/holdfast/reports/words"
 )
 
 // WriteMarkdown writes certificate.md in GitHub's flavour, for a job summary: what is certified, why the rest is not, both sides, and the
@@ -51,16 +51,16 @@ func WriteMarkdown(w io.Writer, c *Certificate) error {
 		where = fmt.Sprintf("Cluster %s %s, which holdfast did not make, upgraded by %s.", text(k.Name), code(k.UID), code(k.Command))
 	}
 	fmt.Fprintf(&b, "\n%s %s, holdfast %s, seed %d.\n", where,
-		words.Plural(uint64(max(0, c.Machine.Cores)), "core"), text(c.Holdfast), c.Seed)
+		prose.Counted(uint64(max(0, c.Machine.Cores)), "core"), text(c.Holdfast), c.Seed)
 	if c.Reproduce != "" {
-		fmt.Fprintf(&b, "\n%s\n", words.MarkdownFence(c.Reproduce))
+		fmt.Fprintf(&b, "\n%s\n", prose.MarkdownFence(c.Reproduce))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-func text(s string) string { return words.MarkdownText(s) }
-func code(s string) string { return words.MarkdownCode(s) }
+func text(s string) string { return prose.MarkdownText(s) }
+func code(s string) string { return prose.MarkdownCode(s) }
 
 // image is the node image of a release, with its digest if it is known.
 func image(r Release) string { return strings.TrimSuffix(r.Image+"@"+r.Digest, "@") }
@@ -116,7 +116,7 @@ func (s *Side) failed() string {
 	if len(s.Lanes) == 0 {
 		return none
 	}
-	return words.Count(s.Failed) + " of " + words.Count(s.Requests)
+	return prose.Thousands(s.Failed) + " of " + prose.Thousands(s.Requests)
 }
 
 func markdownUpgrade(b *strings.Builder, title string, u *Upgrade) {
@@ -128,15 +128,15 @@ func markdownUpgrade(b *strings.Builder, title string, u *Upgrade) {
 	if len(u.Lanes) > 0 {
 		b.WriteString("\n| lane | sent | failed | never sent | at most, 95 % | p99 |\n| --- | ---: | ---: | ---: | ---: | ---: |\n")
 		for _, l := range u.Lanes {
-			fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s |\n", text(l.Name), words.Count(l.Requests), words.Count(l.Failed),
-				words.Count(l.Unsent), share(l.UpperBound95), latency(l.P99Seconds))
+			fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s |\n", text(l.Name), prose.Thousands(l.Requests), prose.Thousands(l.Failed),
+				prose.Thousands(l.Unsent), share(l.UpperBound95), latency(l.P99Seconds))
 		}
 	}
 	if len(u.Steps) > 0 {
 		b.WriteString("\n| step | node | took | requests | failed | result |\n| --- | --- | ---: | ---: | ---: | --- |\n")
 		for _, s := range u.Steps {
-			fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s |\n", text(s.What), text(s.Node), seconds(s.TookSeconds), words.Count(s.Requests),
-				words.Count(s.Failed), text(strings.TrimSuffix(string(s.Result)+": "+s.Error, ": ")))
+			fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s |\n", text(s.What), text(s.Node), seconds(s.TookSeconds), prose.Thousands(s.Requests),
+				prose.Thousands(s.Failed), text(strings.TrimSuffix(string(s.Result)+": "+s.Error, ": ")))
 		}
 	}
 	for _, g := range u.WatchGaps {

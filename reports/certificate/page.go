@@ -2,54 +2,37 @@ package certificate
 
 import (
 	"embed"
-	"fmt"
 	"html/template"
 	"io"
 	"strconv"
 
 	"github.com/holdfast-ha/holdfast/reports/page"
-	"github.com/holdfast-ha/holdfast/reports/words"
 )
 
-//go:embed assets
-var assets embed.FS
+var (
+	//go:embed assets/certificate.tmpl
+	templates embed.FS
+	//go:embed assets/certificate.css
+	ownStyle template.CSS
+)
 
 // WriteHTML writes certificate.html: one page that needs neither a network nor a server. It looks like the report of a run.
 func WriteHTML(w io.Writer, c *Certificate) error {
-	t, style, script, err := page.Parse(assets, "assets/certificate.tmpl", template.FuncMap{
+	t, style, script, err := page.Parse(templates, "assets/certificate.tmpl", template.FuncMap{
 		"look": look, "share": share, "maybe": maybe, "skew": skew, "secs": seconds, "latency": latency, "warned": warned,
-		"count": counted, "plural": func(n int, one string) string { return words.Plural(uint64(max(0, n)), one) },
 	})
 	if err != nil {
 		return err
 	}
-	own, err := assets.ReadFile("assets/certificate.css")
-	if err != nil {
-		return fmt.Errorf("read the page's style: %w", err)
-	}
-	return t.ExecuteTemplate(w, "certificate.tmpl", data{
-		Certificate: c, Cores: c.Machine.Cores, Style: style, OwnStyle: template.CSS(own), Script: script, Rows: rows(c),
-	})
+	return t.ExecuteTemplate(w, "certificate.tmpl", data{c, style, ownStyle, script, rows(c)})
 }
 
 // data is what the template shows.
 type data struct {
 	*Certificate
-	Cores           int
 	Style, OwnStyle template.CSS // ours, embedded
 	Script          template.JS  // ours, embedded
 	Rows            []row
-}
-
-// counted formats a count.
-func counted(n any) string {
-	switch n := n.(type) {
-	case uint64:
-		return words.Count(n)
-	case int:
-		return words.Count(uint64(max(0, n)))
-	}
-	return fmt.Sprint(n)
 }
 
 // Bar is a step and its place on the time axis of the upgrade.
@@ -89,15 +72,12 @@ type row struct {
 type sideRow struct {
 	*Side
 	When, Version string
-	P99           float64
 }
 
 func rows(c *Certificate) (list []row) {
 	for i := range c.Scenarios {
 		s := &c.Scenarios[i]
-		list = append(list, row{s, []sideRow{
-			{&s.Before, "before", c.From.Kubernetes, s.Before.P99()}, {&s.After, "after", c.To.Kubernetes, s.After.P99()},
-		}})
+		list = append(list, row{s, []sideRow{{&s.Before, "before", c.From.Kubernetes}, {&s.After, "after", c.To.Kubernetes}}})
 	}
 	return list
 }

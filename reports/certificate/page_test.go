@@ -2,12 +2,10 @@ package certificate
 
 import (
 	"html"
-	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/holdfast-ha/holdfast/reports"
 	"github.com/holdfast-ha/holdfast/reports/pagetest"
@@ -15,10 +13,11 @@ import (
 
 func TestPageHasAllOfIt(t *testing.T) {
 	c := sample(t)
+	c.Application.Notes = []string{"Left out, and not part of the verdict: ServiceMonitor shop"}
 	page := html.UnescapeString(string(written(t, WriteHTML, c)))
 	pagetest.Parse(t, string(written(t, WriteHTML, c)))
 	wanted := []string{"<h1>Not certified</h1>", c.Planted, c.Reproduce, c.From.Image, c.To.Digest, c.Deprecations[0].Message, c.Failure.Why, "webhook-unreachable"}
-	wanted = append(wanted, c.Reasons...)
+	wanted = slices.Concat(wanted, c.Reasons, c.Application.Notes)
 	for _, s := range c.Scenarios {
 		wanted = append(wanted, `href="#s-`+strings.ReplaceAll(s.Name, "/", "-")+`"`, `id="s-`+strings.ReplaceAll(s.Name, "/", "-")+`"`)
 	}
@@ -82,17 +81,6 @@ func TestPageEscapes(t *testing.T) {
 	}
 }
 
-// What of the application was not deployed is said beside what was certified.
-func TestNotesOfTheApplication(t *testing.T) {
-	const note = "Left out, and not part of the verdict: ServiceMonitor shop"
-	c := &Certificate{Application: &Application{Notes: []string{note}}}
-	for name, shown := range map[string][]byte{"page": written(t, WriteHTML, c), "Markdown": written(t, WriteMarkdown, c)} {
-		if !strings.Contains(string(shown), note) {
-			t.Errorf("%s does not say it:\n%s", name, shown)
-		}
-	}
-}
-
 // A certificate of nothing has a page, too.
 func TestPageOfNothing(t *testing.T) {
 	for name, c := range map[string]*Certificate{"empty": {}} {
@@ -102,29 +90,5 @@ func TestPageOfNothing(t *testing.T) {
 			t.Errorf("%s: it does not say so", name)
 		}
 		written(t, WriteMarkdown, c)
-	}
-}
-
-func TestPageInABrowser(t *testing.T) {
-	ctx := pagetest.Browser(t)
-	page := written(t, WriteHTML, sample(t))
-	if name := os.Getenv("HOLDFAST_KEEP_PAGE"); name != "" {
-		ok(t, os.WriteFile(name, page, 0o600))
-	}
-	w, url := pagetest.Open(ctx, t, page)
-	const boxes = `[...document.querySelectorAll(%)].filter((e) => e.getBoundingClientRect().width > 0).length`
-	for what, want := range map[string]int{`"#upgrade .steps rect.done"`: 4, `"#application .steps rect.done"`: 4, `"#reasons li"`: len(sample(t).Reasons), `".features .badge"`: 3, `".sides .badge"`: 8} {
-		if got := pagetest.Evaluate[int](ctx, t, strings.Replace(boxes, "%", what, 1)); got != want {
-			t.Errorf("%d %s are drawn, want %d", got, what, want)
-		}
-	}
-	evaluated := pagetest.Evaluate[string](ctx, t, `(() => { document.execCommand = () => {}; document.querySelector(".copy").click(); return document.querySelector(".command code").textContent; })()`)
-	if evaluated != sample(t).Reproduce {
-		t.Errorf("the command is %q", evaluated)
-	}
-	pagetest.CheckSchemesAndWidths(ctx, t)
-	requests, errors := w.Saw()
-	if diff := cmp.Diff([]string{url}, requests); diff != "" || len(errors) > 0 {
-		t.Errorf("it asked the network for more than itself, or complained: %s %q", diff, errors)
 	}
 }

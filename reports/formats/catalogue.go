@@ -14,8 +14,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/holdfast-ha/holdfast/framework/base/prose"
 	"github.com/holdfast-ha/holdfast/reports"
-	"github.com/holdfast-ha/holdfast/reports/words"
 )
 
 // FindingsFile has what was last seen of each scenario, in the folder of the catalogue that is written from it.
@@ -56,14 +56,9 @@ func UpdateCatalogue(page string, claims map[string]string, runDirs ...string) e
 		_, exists := claims[name]
 		return !exists || claims[cmp.Or(found.Twin, name)] != found.Claim
 	})
-	for file, write := range map[string]func(io.Writer, findings) error{
-		data: writeFindings, page: func(w io.Writer, f findings) error { return f.writePage(w, slices.Sorted(maps.Keys(claims))) },
-	} {
-		if err := reports.Replace(file, f, write); err != nil {
-			return fmt.Errorf("write %s: %w", file, err)
-		}
-	}
-	return nil
+	return reports.WriteForms(filepath.Dir(page), f, []reports.Form[findings]{{FindingsFile, reports.WriteJSON[findings]}, {
+		filepath.Base(page), func(w io.Writer, f findings) error { return f.writePage(w, slices.Sorted(maps.Keys(claims))) },
+	}}...)
 }
 
 // add adds the scenarios of a run that were judged, or that the environment could not run.
@@ -110,20 +105,13 @@ func readFindings(name string) (findings, error) {
 	return f, nil
 }
 
-func writeFindings(w io.Writer, f findings) error {
-	out := json.NewEncoder(w)
-	out.SetIndent("", "  ")
-	out.SetEscapeHTML(false)
-	return out.Encode(f)
-}
-
 // writePage writes a table for each suite, with a row for each scenario that was seen, and the names of the others.
 func (f findings) writePage(w io.Writer, all []string) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# What was seen of each scenario\n\n"+
 		"`holdfast report RUN ... --catalogue suites/README.md` writes this page from [%s](%s), to which it adds what the runs found. "+
 		"`holdfast run SCENARIO` runs a scenario again; its file has its claim. A mutant is a scenario without a good practice; it is caught if the "+
-		"promise that it names broke for that reason.\n\nLast written from %s.\n", FindingsFile, FindingsFile, words.MarkdownText(f.Last))
+		"promise that it names broke for that reason.\n\nLast written from %s.\n", FindingsFile, FindingsFile, prose.MarkdownText(f.Last))
 	suite := ""
 	for _, name := range slices.Sorted(maps.Keys(f.Scenarios)) {
 		now, short := reports.SplitName(name)
@@ -132,11 +120,11 @@ func (f findings) writePage(w io.Writer, all []string) error {
 			fmt.Fprintf(&b, "\n## %s\n\n| scenario | verdict | seen |\n| --- | --- | --- |\n", suite)
 		}
 		found := f.Scenarios[name]
-		fmt.Fprintf(&b, "| [%s](%s) | %s | %s |\n", short, sourceOf(name), reports.Mark(found.Result), words.MarkdownText(found.Headline))
+		fmt.Fprintf(&b, "| [%s](%s) | %s | %s |\n", short, sourceOf(name), reports.Mark(found.Result), prose.MarkdownText(found.Headline))
 	}
 	untried := slices.DeleteFunc(all, func(name string) bool { _, seen := f.Scenarios[name]; return seen })
 	if len(untried) > 0 {
-		fmt.Fprintf(&b, "\n## Not tried yet\n\n%s\n", words.MarkdownText(strings.Join(untried, ", ")))
+		fmt.Fprintf(&b, "\n## Not tried yet\n\n%s\n", prose.MarkdownText(strings.Join(untried, ", ")))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

@@ -46,7 +46,7 @@ func TestCatalogueDropsFindingsAboutOtherClaims(t *testing.T) {
 		"chaos/kept": {Claim: "it holds"}, "chaos/changed": {Claim: "it never holds"}, "chaos/gone": {},
 		"mutants/kept": {Twin: "chaos/kept", Claim: "it holds"}, "mutants/changed": {Twin: "chaos/changed", Claim: "it never holds"},
 	}}
-	if err := reports.Replace(data, before, writeFindings); err != nil {
+	if err := reports.Replace(data, before, reports.WriteJSON); err != nil {
 		t.Fatal(err)
 	}
 	if err := UpdateCatalogue(page, map[string]string{"chaos/kept": "it holds", "chaos/changed": "it always holds", "mutants/kept": "", "mutants/changed": ""}); err != nil {

@@ -6,9 +6,9 @@ import (
 	"io"
 	"strings"
 
+	"github.com/holdfast-ha/holdfast/framework/base/prose"
 	"github.com/holdfast-ha/holdfast/framework/judge/verdict"
 	"github.com/holdfast-ha/holdfast/reports"
-	"github.com/holdfast-ha/holdfast/reports/words"
 )
 
 // maxMarkdownBytes bounds report.md. GitHub Actions refuses a job summary of more than 1 MiB, and half of that is left to the other steps
@@ -22,7 +22,7 @@ func writeMarkdown(w io.Writer, r reports.Report) error {
 	markdownTable(&b, r)
 	markdownFaults(&b, r)
 	markdownCauses(&b, r)
-	markdownConfusion(&b, r.Matrix())
+	markdownConfusion(&b, r.Confusion)
 	markdownHeld(&b, r)
 	left := 0
 	for i := range r.Scenarios {
@@ -38,35 +38,35 @@ func writeMarkdown(w io.Writer, r reports.Report) error {
 	}
 	if left > 0 {
 		fmt.Fprintf(&b, "\nThe details of %s more are in report.html, because they do not fit in here.\n",
-			words.Plural(uint64(left), "scenario"))
+			prose.Counted(uint64(left), "scenario"))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
 func markdownHead(b *strings.Builder, r reports.Report) {
-	fmt.Fprintf(b, "## %s: holdfast run %s\n\n", reports.Mark(r.Result), words.MarkdownCode(r.RunID))
+	fmt.Fprintf(b, "## %s: holdfast run %s\n\n", reports.Mark(r.Result), prose.MarkdownCode(r.RunID))
 	fmt.Fprintf(b, "%s\n\n", r.Summary())
 	var facts []string
 	for _, f := range []struct{ name, value string }{
 		{"Kubernetes", r.Cluster.Kubernetes}, {"profile", r.Profile}, {"seed", r.SeedText()}, {"holdfast", r.Holdfast},
 	} {
-		facts = append(facts, f.name+" "+words.MarkdownText(cmp.Or(f.value, "unknown")))
+		facts = append(facts, f.name+" "+prose.MarkdownText(cmp.Or(f.value, "unknown")))
 	}
 	b.WriteString(strings.Join(facts, ", "))
 	if r.Cluster.ProxyMode != "" {
-		fmt.Fprintf(b, ", kube-proxy in %s mode", words.MarkdownText(r.Cluster.ProxyMode))
+		fmt.Fprintf(b, ", kube-proxy in %s mode", prose.MarkdownText(r.Cluster.ProxyMode))
 	}
 	if r.Took > 0 {
-		fmt.Fprintf(b, ", took %s", words.Brief(r.Took))
+		fmt.Fprintf(b, ", took %s", prose.Brief(r.Took))
 	}
 	b.WriteString("\n")
 	for _, what := range r.Trouble {
-		fmt.Fprintf(b, "\n> [!WARNING]\n> %s\n", words.MarkdownText(what))
+		fmt.Fprintf(b, "\n> [!WARNING]\n> %s\n", prose.MarkdownText(what))
 	}
 	if i := r.Incident; i != nil {
 		fmt.Fprintf(b, "\n### Incident %s\n\n%s\n\n- **Symptom**: %s\n- **Cause**: %s\n- **Fix**: %s\n- **Proof**: the scenarios below\n",
-			words.MarkdownText(i.Name), words.MarkdownText(i.Story), words.MarkdownText(i.Symptom), words.MarkdownText(i.Cause), words.MarkdownText(i.Fix))
+			prose.MarkdownText(i.Name), prose.MarkdownText(i.Story), prose.MarkdownText(i.Symptom), prose.MarkdownText(i.Cause), prose.MarkdownText(i.Fix))
 	}
 }
 
@@ -76,7 +76,7 @@ func markdownTable(b *strings.Builder, r reports.Report) {
 	for i := range r.Scenarios {
 		s := &r.Scenarios[i]
 		row := s.Figures()
-		fmt.Fprintf(b, "| %s | **%s**<br>%s%s | %s | %s | %s | %s | %s | %s |\n", reports.Mark(s.Result), words.MarkdownText(s.Name), words.MarkdownText(s.Claim), words.MarkdownText(s.MutantNotes("; ", "")),
+		fmt.Fprintf(b, "| %s | **%s**<br>%s%s | %s | %s | %s | %s | %s | %s |\n", reports.Mark(s.Result), prose.MarkdownText(s.Name), prose.MarkdownText(s.Claim), prose.MarkdownText(s.MutantNotes("; ", "")),
 			row.Requests, row.Failed, row.Disruptions, row.Bound, row.P99, row.Lag)
 	}
 	b.WriteString("\n0 of N is not zero: \"at most, 95 %\" is the share of requests that may fail although none did, 3/N of the lane with the fewest requests, if " +
@@ -94,9 +94,9 @@ func markdownFaults(b *strings.Builder, r reports.Report) {
 			met := s.Faults[j].Affected
 			requests := "–"
 			if len(s.Lanes) > 0 {
-				requests = words.Count(met.RequestsInFlight)
+				requests = prose.Thousands(met.RequestsInFlight)
 			}
-			fmt.Fprintf(&rows, "| %s | %s | %s | %d | %d | %d |\n", words.MarkdownText(s.Faults[j].Name), words.MarkdownText(s.Name), requests,
+			fmt.Fprintf(&rows, "| %s | %s | %s | %d | %d | %d |\n", prose.MarkdownText(s.Faults[j].Name), prose.MarkdownText(s.Name), requests,
 				met.PodTerminations, met.PodRestarts, met.NodeLosses)
 		}
 	}
@@ -112,34 +112,34 @@ func markdownFaults(b *strings.Builder, r reports.Report) {
 
 func markdownDetails(s *reports.Scenario) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "\n### %s: %s\n\n%s\n\n**%s**\n", reports.Mark(s.Result), words.MarkdownText(s.Name), words.MarkdownText(s.Claim), words.MarkdownText(s.Why))
+	fmt.Fprintf(&b, "\n### %s: %s\n\n%s\n\n**%s**\n", reports.Mark(s.Result), prose.MarkdownText(s.Name), prose.MarkdownText(s.Claim), prose.MarkdownText(s.Why))
 	if s.Mutant != nil {
-		fmt.Fprintf(&b, "\nMutant: without %s, must be caught by %s; its twin is %s.%s\n", words.MarkdownText(s.Mutant.Removed),
-			words.MarkdownCode(s.Mutant.CaughtBy), words.MarkdownCode(s.Mutant.Twin), words.MarkdownText(s.MutantNotes(" ", ".")))
+		fmt.Fprintf(&b, "\nMutant: without %s, must be caught by %s; its twin is %s.%s\n", prose.MarkdownText(s.Mutant.Removed),
+			prose.MarkdownCode(s.Mutant.CaughtBy), prose.MarkdownCode(s.Mutant.Twin), prose.MarkdownText(s.MutantNotes(" ", ".")))
 	}
 	markdownNotes(&b, s)
-	fmt.Fprintf(&b, "\n%s\n", words.MarkdownText(s.Meaning()))
+	fmt.Fprintf(&b, "\n%s\n", prose.MarkdownText(s.Meaning()))
 	for i := range s.Verdicts {
 		markdownVerdict(&b, &s.Verdicts[i])
 	}
 	for _, r := range s.Remedies {
 		title := r.Title()
-		fmt.Fprintf(&b, "\n%s: %s\n", words.MarkdownText(strings.ToUpper(title[:1])+title[1:]), words.MarkdownText(r.About()))
+		fmt.Fprintf(&b, "\n%s: %s\n", prose.MarkdownText(strings.ToUpper(title[:1])+title[1:]), prose.MarkdownText(r.About()))
 		for _, command := range r.Commands {
-			fmt.Fprintf(&b, "\n%s\n", words.MarkdownFence(command))
+			fmt.Fprintf(&b, "\n%s\n", prose.MarkdownFence(command))
 		}
 	}
 	if s.APIAway != nil {
-		fmt.Fprintf(&b, "\nAPI server unavailable: %s.\n", words.MarkdownText(s.APIAway.String()))
+		fmt.Fprintf(&b, "\nAPI server unavailable: %s.\n", prose.MarkdownText(s.APIAway.String()))
 	}
 	if noise := s.NoiseInWords(); noise != "" {
-		fmt.Fprintf(&b, "\nThe harness itself: %s.\n", words.MarkdownText(noise))
+		fmt.Fprintf(&b, "\nThe harness itself: %s.\n", prose.MarkdownText(noise))
 	}
 	for _, what := range s.Trouble {
-		fmt.Fprintf(&b, "\n> [!WARNING]\n> %s\n", words.MarkdownText(what))
+		fmt.Fprintf(&b, "\n> [!WARNING]\n> %s\n", prose.MarkdownText(what))
 	}
 	if s.Reproduce != "" {
-		fmt.Fprintf(&b, "\n%s\n", words.MarkdownFence(s.Reproduce))
+		fmt.Fprintf(&b, "\n%s\n", prose.MarkdownFence(s.Reproduce))
 	}
 	return b.String()
 }
@@ -147,17 +147,17 @@ func markdownDetails(s *reports.Scenario) string {
 func markdownVerdict(b *strings.Builder, v *reports.Verdict) {
 	at := ""
 	if v.At > 0 {
-		at = ", at " + words.Moment(v.At)
+		at = ", at " + prose.Moment(v.At)
 	}
-	fmt.Fprintf(b, "\n- %s **%s** (%s%s): %s\n", reports.Mark(reports.ResultOfOutcome(v.Outcome)), words.MarkdownText(v.Promise), words.MarkdownCode(v.Kind), at, words.MarkdownText(v.Seen))
+	fmt.Fprintf(b, "\n- %s **%s** (%s%s): %s\n", reports.Mark(reports.ResultOfOutcome(v.Outcome)), prose.MarkdownText(v.Promise), prose.MarkdownCode(v.Kind), at, prose.MarkdownText(v.Seen))
 	if limited := v.Limited(); len(limited) > 0 {
-		fmt.Fprintf(b, "  - measured: %s\n", words.MarkdownText(inOneLine(limited)))
+		fmt.Fprintf(b, "  - measured: %s\n", prose.MarkdownText(inOneLine(limited)))
 	}
 	for _, line := range v.Evidence {
-		fmt.Fprintf(b, "  - %s\n", words.MarkdownText(line))
+		fmt.Fprintf(b, "  - %s\n", prose.MarkdownText(line))
 	}
 	if others := v.Others(); v.Outcome != verdict.Held && len(others) > 0 {
-		fmt.Fprintf(b, "  - %s\n", words.MarkdownText(inOneLine(others)))
+		fmt.Fprintf(b, "  - %s\n", prose.MarkdownText(inOneLine(others)))
 	}
 }
 
@@ -171,7 +171,7 @@ func inOneLine(list []reports.Measure) string {
 
 func markdownNotes(b *strings.Builder, s *reports.Scenario) {
 	for _, note := range s.Notes {
-		fmt.Fprintf(b, "\nNote: %s\n", words.MarkdownText(note))
+		fmt.Fprintf(b, "\nNote: %s\n", prose.MarkdownText(note))
 	}
 }
 
@@ -186,7 +186,7 @@ func markdownHeld(b *strings.Builder, r reports.Report) {
 			continue
 		}
 		var one strings.Builder
-		fmt.Fprintf(&one, "\n**%s**\n", words.MarkdownText(s.Name))
+		fmt.Fprintf(&one, "\n**%s**\n", prose.MarkdownText(s.Name))
 		markdownNotes(&one, s)
 		for j := range s.Verdicts {
 			markdownVerdict(&one, &s.Verdicts[j])
@@ -198,9 +198,55 @@ func markdownHeld(b *strings.Builder, r reports.Report) {
 		held.WriteString(one.String())
 	}
 	if left > 0 {
-		fmt.Fprintf(&held, "\n%s more held; see report.html.\n", words.Plural(uint64(left), "scenario"))
+		fmt.Fprintf(&held, "\n%s more held; see report.html.\n", prose.Counted(uint64(left), "scenario"))
 	}
 	if held.Len() > 0 {
 		b.WriteString(begin + held.String() + end)
+	}
+}
+
+// markdownCauses lists why requests failed, by scenario.
+func markdownCauses(b *strings.Builder, r reports.Report) {
+	begun := false
+	for i := range r.Scenarios {
+		s := &r.Scenarios[i]
+		for n, c := range s.Causes {
+			if !begun {
+				b.WriteString("\n### Failed requests by cause\n\n| scenario | failed | cause | how it is known |\n| --- | ---: | --- | --- |\n")
+				begun = true
+			}
+			name := ""
+			if n == 0 {
+				name = prose.MarkdownText(s.Name)
+			}
+			fmt.Fprintf(b, "| %s | %s | **%s**: %s | %s |\n", name, prose.Thousands(c.Failed), prose.MarkdownText(string(c.Cause)), prose.MarkdownText(c.Words), prose.MarkdownText(c.Known))
+		}
+	}
+}
+
+// markdownConfusion writes the matrix of planted and reported causes.
+func markdownConfusion(b *strings.Builder, c *reports.Confusion) {
+	if c == nil {
+		return
+	}
+	fmt.Fprintf(b, "\n### Planted cause against reported cause\n\n%d of %d mutants were caught for the reason that was planted.\n\n| planted / reported |",
+		c.Agree, c.Of)
+	for _, reported := range c.Reported {
+		fmt.Fprintf(b, " %s |", prose.MarkdownText(string(reported)))
+	}
+	b.WriteString("\n| --- |" + strings.Repeat(" ---: |", len(c.Reported)) + "\n")
+	for _, planted := range c.Planted {
+		fmt.Fprintf(b, "| %s |", prose.MarkdownText(string(planted)))
+		for _, reported := range c.Reported {
+			switch n := c.Count(planted, reported); {
+			case n == 0:
+				b.WriteString(" |")
+			case planted == reported:
+				fmt.Fprintf(b, " **%d** |", n)
+			default:
+				fmt.Fprintf(b, " %d |", n)
+			}
+		}
+		b.WriteString("\n")
 	}
 }

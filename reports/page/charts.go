@@ -6,9 +6,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/holdfast-ha/holdfast/framework/base/prose"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/reports"
-	"github.com/holdfast-ha/holdfast/reports/words"
 )
 
 // chart is the rate of one lane with its failures below, and its latency. Paths are drawn in a box of Columns by 100 units, which is
@@ -75,14 +75,14 @@ func overhang(at scale, buckets int, width time.Duration) string {
 }
 
 func laneNote(l *reports.Lane) string {
-	note := fmt.Sprintf("%s requests", words.Count(l.Sent()))
+	note := fmt.Sprintf("%s requests", prose.Thousands(l.Sent()))
 	if l.Failed > 0 {
-		note += fmt.Sprintf(", %s failed", words.Count(l.Failed))
+		note += fmt.Sprintf(", %s failed", prose.Thousands(l.Failed))
 	} else {
 		note += ", none failed"
 	}
 	if l.Unsent > 0 {
-		note += fmt.Sprintf(", %s never sent", words.Count(l.Unsent))
+		note += fmt.Sprintf(", %s never sent", prose.Thousands(l.Unsent))
 	}
 	return note
 }
@@ -99,7 +99,7 @@ func (c *chart) rate(l *reports.Lane, width time.Duration) uint32 {
 	if c.HasUnsent = l.Unsent > 0; c.HasUnsent {
 		c.Due = steps(l.Buckets, func(b reports.Bucket) int { return share(b.OK + b.Failed + b.Unsent) })
 	}
-	c.RateTop = words.ThreeDigits(float64(peak)/width.Seconds()) + "/s"
+	c.RateTop = prose.ThreeDigits(float64(peak)/width.Seconds()) + "/s"
 	return peak
 }
 
@@ -162,7 +162,7 @@ func (c *chart) latency(buckets []reports.Bucket) {
 		d := time.Duration(math.Round(math.Pow(10, decade) * float64(time.Second)))
 		c.Decades = append(c.Decades, gridline{
 			Y:     c.LatencyY + latencyHeight - int(math.Round((decade-bottom)/(top-bottom)*latencyHeight)),
-			Label: words.Brief(d),
+			Label: prose.Brief(d),
 		})
 	}
 }

@@ -9,38 +9,54 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"io/fs"
 	"reflect"
 	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/holdfast-ha/holdfast/framework/base/prose"
 	"github.com/holdfast-ha/holdfast/reports"
-	"github.com/holdfast-ha/holdfast/reports/words"
 )
 
-//go:embed assets
-var assets embed.FS
+var (
+	//go:embed assets/*.tmpl
+	templates embed.FS
+	//go:embed assets/report.css
+	style template.CSS
+	//go:embed assets/report.js
+	script template.JS
+)
 
 // Write writes report.html: one page that needs neither a network nor a server.
 func Write(w io.Writer, r reports.Report) error {
-	t, err := template.New("").Funcs(functions).ParseFS(assets, "assets/*.tmpl")
-	if err != nil {
-		return fmt.Errorf("parse the page's templates: %w", err)
-	}
-	p, err := newPage(r)
+	t, _, _, err := Parse(templates, "assets/*.tmpl", nil)
 	if err != nil {
 		return err
 	}
-	return t.ExecuteTemplate(w, "page.tmpl", p)
+	return t.ExecuteTemplate(w, "page.tmpl", newPage(r))
+}
+
+// Parse parses templates together with the shared templates ("symbols", "icon", "badge", "command"), and returns the shared style and
+// script. The templates can call the functions in more, and the shared ones, such as brief and percent.
+func Parse(pages fs.FS, pattern string, more template.FuncMap) (*template.Template, template.CSS, template.JS, error) {
+	t, err := template.New("").Funcs(functions).Funcs(more).ParseFS(templates, "assets/parts.tmpl")
+	if err == nil {
+		t, err = t.ParseFS(pages, pattern)
+	}
+	if err != nil {
+		return nil, "", "", fmt.Errorf("parse the page's templates: %w", err)
+	}
+	return t, style, script, nil
 }
 
 // functions are what templates can call.
 var functions = template.FuncMap{
-	"brief": words.Brief[reports.Seconds], "count": words.Count, "number": words.Number, "moment": func(t any) string { return words.Moment(reflect.Indirect(reflect.ValueOf(t)).Int()) }, "percent": words.Percent, "plural": words.Plural,
+	"brief": prose.Brief[reports.Seconds], "count": prose.Thousands, "number": prose.Number, "moment": func(t any) string { return prose.Moment(reflect.Indirect(reflect.ValueOf(t)).Int()) }, "percent": prose.Share, "plural": prose.Counted,
 	"class": class, "resultOf": reports.ResultOfOutcome, "anchor": Anchor, "join": strings.Join, "lower": strings.ToLower,
 	"marked": marked, "nodeName": nodeName, "zoneName": zoneName,
 	"add":     func(a, b int) int { return a + b },
-	"several": func(n int, one string) string { return words.Plural(uint64(n), one) },
+	"several": func(n int, one string) string { return prose.Counted(uint64(n), one) },
 }
 
 // page is the data of the template.
@@ -53,8 +69,6 @@ type page struct {
 	Summary string
 	Counts  []resultCount
 	NotGood int
-	// Confusion is nil when there is none to show.
-	Confusion *reports.ConfusionTable
 }
 
 type resultCount struct {
@@ -81,12 +95,8 @@ type section struct {
 	TwinSays     reports.Result // a mutant's twin; empty when it is not on the page
 }
 
-func newPage(r reports.Report) (page, error) {
-	look, err := looks()
-	if err != nil {
-		return page{}, err
-	}
-	p := page{Report: r, Style: look.style, Script: look.script, Summary: r.Summary()}
+func newPage(r reports.Report) page {
+	p := page{Report: r, Style: style, Script: script, Summary: r.Summary()}
 	for _, result := range []reports.Result{reports.Held, reports.Caught, reports.Escaped, reports.Violated, reports.Missed, reports.Unknown, reports.Unsupported, reports.Interrupted, reports.NotBegun} {
 		n := r.Count(result)
 		if n > 0 {
@@ -96,8 +106,8 @@ func newPage(r reports.Report) (page, error) {
 			p.NotGood += n
 		}
 	}
-	p.Suites, p.Confusion = suitesOf(r), reports.NewConfusionTable(r.Matrix())
-	return p, nil
+	p.Suites = suitesOf(r)
+	return p
 }
 
 func suitesOf(r reports.Report) []suite {

@@ -1,13 +1,20 @@
 package page
 
 import (
+	"encoding/json"
+	"flag"
 	"html"
 	"maps"
+	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/holdfast-ha/holdfast/framework/history/historytest"
+	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/reports"
 	"github.com/holdfast-ha/holdfast/reports/pagetest"
 	"github.com/holdfast-ha/holdfast/reports/reporttest"
@@ -25,12 +32,10 @@ func TestPageStandsAlone(t *testing.T) {
 		}
 	}
 	// Style sheets and scripts could load things too.
-	style, _ := assets.ReadFile("assets/report.css")
-	script, _ := assets.ReadFile("assets/report.js")
-	if found := regexp.MustCompile(`@import|url\([^#)]|https?:`).Find(style); found != nil {
+	if found := regexp.MustCompile(`@import|url\([^#)]|https?:`).FindString(string(style)); found != "" {
 		t.Errorf("the style has %s", found)
 	}
-	if found := regexp.MustCompile(`https?:|fetch\(|XMLHttpRequest|import\(|WebSocket|innerHTML|</script`).Find(script); found != nil {
+	if found := regexp.MustCompile(`https?:|fetch\(|XMLHttpRequest|import\(|WebSocket|innerHTML|</script`).FindString(string(script)); found != "" {
 		t.Errorf("the script has %s", found)
 	}
 	if !strings.Contains(page, `content="default-src 'none';`) {
@@ -97,16 +102,34 @@ func TestPageOfNothing(t *testing.T) {
 	}
 }
 
-// TestPageSize: 25 scenarios, as in a full run, must stay a page that can be mailed.
-func TestPageSize(t *testing.T) {
-	m := reporttest.Sample()
-	m.Scenarios = slices.Clone(m.Scenarios)
-	for len(m.Scenarios) < 25 {
-		m.Scenarios = append(m.Scenarios, m.Scenarios[1])
+var manyRequests = flag.Int("requests", 100_000, "requests of TestTheReportOfManyRequests")
+
+// The page shows all requests of a long record, and stays small: a mail server takes it, and a browser opens it at once. `make bench` has it
+// print what the report of ten million requests costs.
+func TestTheReportOfManyRequests(t *testing.T) {
+	const (
+		scenario  = "chaos/drain-one-worker"
+		failEvery = 1001 // odd, so that requests fail on both lanes
+		maxPage   = 5_000_000
+	)
+	n, dir := *manyRequests, t.TempDir()
+	if err := (historytest.Many{Requests: n, RatePerSecond: 10_000, FailEvery: failEvery}).Write(filepath.Join(dir, filepath.FromSlash(scenario))); err != nil {
+		t.Fatal(err)
 	}
-	if n := len(reporttest.Written(t, Write, m)); n > 3<<20 {
-		t.Errorf("%d bytes for 25 scenarios", n)
-	} else {
-		t.Logf("%d bytes for 25 scenarios", n)
+	begun := time.Now()
+	m := reporttest.Build(t, dir, runfolder.File{ID: "many", Outcome: "held", Scenarios: []runfolder.ScenarioResult{{
+		Name: scenario, Dir: scenario, Outcome: "held",
+		Verdicts: []json.RawMessage{reporttest.VerdictJSON(t, reporttest.Held("NoFailedRequests", "none fails", "0 failed", nil))},
+	}}})
+	built := time.Since(begun)
+	var memory runtime.MemStats
+	runtime.ReadMemStats(&memory)
+	if s := m.Scenarios[0]; s.Sent() != uint64(n) || s.Failed() != uint64((n+failEvery-1)/failEvery) {
+		t.Errorf("the report has %d requests, of which %d failed", s.Sent(), s.Failed())
 	}
+	page := reporttest.Written(t, Write, m)
+	if len(page) > maxPage {
+		t.Errorf("the page has %d bytes, want at most %d", len(page), maxPage)
+	}
+	t.Logf("%d requests: read and built in %.1f s with %d MB of memory from the system, %d bytes of page", n, built.Seconds(), memory.Sys>>20, len(page))
 }

@@ -1,14 +1,13 @@
 package page
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 	"time"
 
+	"github.com/holdfast-ha/holdfast/framework/base/prose"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/reports"
-	"github.com/holdfast-ha/holdfast/reports/words"
 )
 
 // plotData is what the page's script needs to describe a moment. Names are short and times are whole milliseconds or microseconds, because
@@ -82,18 +81,9 @@ func newPlotSpan(name string, from, to history.Offset) plotSpan {
 
 func plotFault(f *reports.Fault, end history.Offset) plotStages {
 	p := plotStages{Name: f.Name, Spans: []plotSpan{}}
-	add := func(name string, from, to *reports.Seconds) {
-		until := end
-		if to != nil {
-			until = time.Duration(*to)
-		}
-		if from != nil {
-			p.Spans = append(p.Spans, newPlotSpan(name, time.Duration(*from), until))
-		}
+	for _, a := range activities(f, end) {
+		p.Spans = append(p.Spans, newPlotSpan(a.words, a.from, a.to))
 	}
-	add("being injected", f.Injecting, cmp.Or(f.Seen, f.Healing, f.Healed))
-	add("active", f.Seen, cmp.Or(f.Healing, f.Healed))
-	add("being reverted", f.Healing, f.Healed)
 	return p
 }
 
@@ -135,10 +125,10 @@ func newStrip(s *reports.Scenario) strip {
 	st := strip{Windows: windows(at, s.Faults), Failing: failing(at, s)}
 	var parts []string
 	for i := range s.Faults {
-		parts = append(parts, fmt.Sprintf("%s from %s", s.Faults[i].Name, words.Moment(s.Faults[i].Began())))
+		parts = append(parts, fmt.Sprintf("%s from %s", s.Faults[i].Name, prose.Moment(s.Faults[i].Began())))
 	}
 	if len(st.Failing) > 0 {
-		parts = append(parts, "requests failed in "+words.Plural(uint64(len(st.Failing)), "interval"))
+		parts = append(parts, "requests failed in "+prose.Counted(uint64(len(st.Failing)), "interval"))
 	}
 	st.Words = strings.Join(parts, "; ")
 	return st

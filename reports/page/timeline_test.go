@@ -19,16 +19,6 @@ const (
 	ms  = time.Millisecond
 )
 
-func TestScale(t *testing.T) {
-	at := scale{10 * sec, 20 * sec}
-	if got, want := at.band(12500*ms, 40*sec, "c", "l"), (band{X: "25%", W: "75%", Class: "c", Label: "l"}); got != want {
-		t.Errorf("%+v, want %+v", got, want)
-	}
-	if at.shows(0, 10*sec) || at.shows(20*sec, 30*sec) || !at.shows(0, 11*sec) {
-		t.Error("what is shown")
-	}
-}
-
 func TestFaultParts(t *testing.T) {
 	at := scale{0, 100 * sec}
 	moment := func(t time.Duration) *reports.Seconds { return new(reports.Seconds(t * sec)) }
@@ -153,14 +143,6 @@ func TestTicks(t *testing.T) {
 	}
 }
 
-func TestTickLabel(t *testing.T) {
-	for at, want := range map[time.Duration]string{0: "0s", time.Minute: "1m", 10 * time.Minute: "10m", 70 * sec: "1m10s"} {
-		if got := tickLabel(at); got != want {
-			t.Errorf("%v: %q, want %q", at, got, want)
-		}
-	}
-}
-
 func TestFlags(t *testing.T) {
 	got := flags(scale{10 * sec, 20 * sec}, []reports.Verdict{
 		{Kind: "A", Outcome: verdict.Violated, At: reports.Seconds(12 * sec)},
@@ -172,5 +154,28 @@ func TestFlags(t *testing.T) {
 	want := []verdictFlag{{X: "20%", Class: "violated", Label: "A"}, {X: "90%", Class: "unknown", Label: "B", Left: true}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestNodePrefix(t *testing.T) {
+	nodes := func(names ...string) []reports.Zone {
+		var list []reports.Zone
+		for _, n := range names {
+			list = append(list, reports.Zone{Nodes: []reports.Node{{Name: n}}})
+		}
+		return list
+	}
+	for want, list := range map[string][]reports.Zone{
+		"holdfast-a1-": nodes("holdfast-a1-worker", "holdfast-a1-worker2", "", "holdfast-a1-control-plane"),
+		"holdfast-":    nodes("holdfast-a1-worker", "holdfast-b-worker"),
+		"":             nodes("w1", "holdfast-a1-worker"),
+		"e-":           nodes("e-1"),
+	} {
+		if got := nodePrefix(list); got != want {
+			t.Errorf("%v: prefix %q, want %q", list, got, want)
+		}
+	}
+	if got := nodePrefix(nil); got != "" {
+		t.Errorf("no nodes: prefix %q", got)
 	}
 }

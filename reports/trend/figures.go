@@ -14,7 +14,6 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/reports"
-	"github.com/holdfast-ha/holdfast/reports/words"
 )
 
 // Figure is a number that is followed over the nights. The higher it is, the worse.
@@ -31,14 +30,14 @@ var Figures = []Figure{
 	{"recovery", seconds, false, false, longest("recoveredSeconds", "replacedSeconds", "resumedSeconds")},
 	{"outage", seconds, false, false, longest("measuredSeconds")},
 	{"p99", seconds, false, false, p99},
-	{"failed", words.Number, false, false, failed},
+	{"failed", prose.Number, false, false, failed},
 	{"blind", seconds, true, false, longest("blindSeconds")},
-	{"missing evidence", words.Number, true, false, longest("doubts")},
-	{"broken", words.Percent, true, true, share(reports.Result.Broken, reports.Result.Good)},
-	{"unknown", words.Percent, true, true, share(func(r reports.Result) bool { return r == reports.Unknown }, hasFigures)},
+	{"missing evidence", prose.Number, true, false, longest("doubts")},
+	{"broken", prose.Share, true, true, share(reports.Result.Broken, reports.Result.Good)},
+	{"unknown", prose.Share, true, true, share(func(r reports.Result) bool { return r == reports.Unknown }, hasFigures)},
 }
 
-func seconds(value float64) string { return words.Brief(time.Duration(value * float64(time.Second))) }
+func seconds(value float64) string { return prose.Brief(time.Duration(value * float64(time.Second))) }
 
 // measure takes the figures of a scenario; NaN: it has none. One that was not judged has only shares, because what it measured may be an
 // effect of what was missing.

@@ -12,7 +12,6 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/base/prose"
 	"github.com/holdfast-ha/holdfast/framework/base/stats"
 	"github.com/holdfast-ha/holdfast/reports"
-	"github.com/holdfast-ha/holdfast/reports/words"
 )
 
 // SchemaVersion names the shape of the JSON form. A version may gain fields.
@@ -222,7 +221,7 @@ func (t *Trend) sum(notWhole, tooFew bool) {
 		t.Result = worst[min(slices.Index(worst, t.Result), slices.Index(worst, Missing))]
 	}
 	parts = append(parts, prose.Count(counts["regression"], "regression"), prose.Count(counts["improvement"], "improvement"))
-	t.Summary = fmt.Sprintf("%s; %s tested, with a false alarm in at most %s of trends", strings.Join(parts, ", "), prose.Count(t.Tested, "figure"), words.Percent(Level))
+	t.Summary = fmt.Sprintf("%s; %s tested, with a false alarm in at most %s of trends", strings.Join(parts, ", "), prose.Count(t.Tested, "figure"), prose.Share(Level))
 	switch {
 	case t.Result == TooFew:
 		t.Summary = fmt.Sprintf("too few nights to tell: at least %d with a figure are needed, half of them after a change", t.Needed)

@@ -11,7 +11,7 @@ import (
 )
 
 // Moment formats an offset for readers, to the millisecond.
-func Moment(t time.Duration) string { return t.Round(time.Millisecond).String() }
+func Moment[D ~int64](t D) string { return time.Duration(t).Round(time.Millisecond).String() }
 
 // Count writes "1 pod", "3 pods".
 func Count[N ~int | ~uint64](n N, what string) string {

@@ -1,6 +1,9 @@
 package prose
 
-import "testing"
+import (
+	"testing"
+	"time"
+)
 
 func TestWords(t *testing.T) {
 	for share, want := range map[float64]string{
@@ -13,7 +16,7 @@ func TestWords(t *testing.T) {
 	for got, want := range map[string]string{
 		Count(0, "pod"): "0 pods", Count(1, "node loss"): "1 node loss", Count(2, "node loss"): "2 node losses",
 		List([]string{}): "", List([]string{"a"}): "a", List([]string{"a", "b", "c"}): "a, b and c",
-		Moment(17*1e9 + 499999): "17s", Amounts(map[string]int{"b": 1, "a": 2}): "a=2 b=1",
+		Moment(17*time.Second + 499999): "17s", Amounts(map[string]int{"b": 1, "a": 2}): "a=2 b=1",
 	} {
 		if got != want {
 			t.Errorf("%q, want %q", got, want)

@@ -16,6 +16,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/judge/verdict"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/reports"
 	"github.com/holdfast-ha/holdfast/reports/certificate"
 )
 
@@ -326,7 +327,7 @@ func TestGoldenCertificate(t *testing.T) {
 	in.Deprecations = []certificate.Deprecation{{Object: "Endpoints backend", API: "v1", Message: "v1 Endpoints is deprecated in v1.33+", After: true}}
 	for name, c := range map[string]*certificate.Certificate{golden: assemble(t, in), "": assemble(t, Input{Profiles: profiles()})} {
 		var got bytes.Buffer
-		must(t, certificate.WriteJSON(&got, c))
+		must(t, reports.WriteJSON(&got, c))
 		if strings.Contains(got.String(), "null") {
 			t.Errorf("null in\n%s", &got) // a list is never null
 		}

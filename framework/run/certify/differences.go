@@ -5,9 +5,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/holdfast-ha/holdfast/framework/base/prose"
 	"github.com/holdfast-ha/holdfast/reports"
 	"github.com/holdfast-ha/holdfast/reports/certificate"
-	"github.com/holdfast-ha/holdfast/reports/words"
 )
 
 // difference lists the marked differences between the sides of a scenario.
@@ -68,5 +68,5 @@ func causeOf(s *certificate.Side) string {
 
 // brief is a number of seconds in words.
 func brief(seconds float64) string {
-	return words.Brief(time.Duration(seconds * float64(time.Second)))
+	return prose.Brief(time.Duration(seconds * float64(time.Second)))
 }

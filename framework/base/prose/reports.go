@@ -1,6 +1,4 @@
-// Package words writes numbers, durations and recorded text for the readers of reports. Its counts have their thousands set apart and its
-// shares have two digits, because a report is read; the sentences of verdicts are written with framework/base/prose, whose figures are exact.
-package words
+package prose
 
 import (
 	"fmt"
@@ -10,8 +8,7 @@ import (
 	"time"
 )
 
-// Moment writes an offset to the millisecond, as in the evidence of verdicts: 15.605s, 1m10s.
-func Moment[D ~int64](t D) string { return time.Duration(t).Round(time.Millisecond).String() }
+// What follows is for the readers of reports: counts have their thousands set apart, and shares have two digits.
 
 // Brief writes a duration with three digits in the unit that suits it: 870 µs, 4.2 ms, 12.3 s, 3 min 20 s.
 func Brief[D ~int64](of D) string {
@@ -50,8 +47,8 @@ func TrimZeros(text string) string {
 	return strings.TrimRight(strings.TrimRight(text, "0"), ".")
 }
 
-// Count writes a number with its thousands set apart: 12,000.
-func Count(n uint64) string {
+// Thousands writes a number with its thousands set apart: 12,000.
+func Thousands(n uint64) string {
 	digits := strconv.FormatUint(n, 10)
 	for i := len(digits) - 3; i > 0; i -= 3 {
 		digits = digits[:i] + "," + digits[i:]
@@ -59,8 +56,8 @@ func Count(n uint64) string {
 	return digits
 }
 
-// Percent writes a share with two significant digits: 0.025 %, 2.1 %, 50 %.
-func Percent(share float64) string {
+// Share writes a share with two significant digits: 0.025 %, 2.1 %, 50 %.
+func Share(share float64) string {
 	p := share * 100
 	if p == 0 {
 		return "0 %"
@@ -76,18 +73,44 @@ func Number(x float64) string {
 		if x < 0 {
 			sign = "-"
 		}
-		return sign + Count(uint64(math.Abs(x)))
+		return sign + Thousands(uint64(math.Abs(x)))
 	}
 	return strconv.FormatFloat(x, 'g', 6, 64)
 }
 
-// Plural writes "1 pod", "2 pods".
-func Plural(n uint64, one string) string {
+// Counted writes "1 pod", "2 pods".
+func Counted(n uint64, one string) string {
 	if n == 1 {
 		return "1 " + one
 	}
 	if strings.HasSuffix(one, "s") || strings.HasSuffix(one, "ch") {
-		return Count(n) + " " + one + "es"
+		return Thousands(n) + " " + one + "es"
 	}
-	return Count(n) + " " + one + "s"
+	return Thousands(n) + " " + one + "s"
+}
+
+// markdownSyntax has every character that could begin markup, end a table's cell, or mention a user.
+var markdownSyntax = strings.NewReplacer(
+	"\\", "\\\\", "|", "\\|", "<", "&lt;", ">", "&gt;", "&", "&amp;", "*", "\\*", "_", "\\_", "`", "\\`", "[", "\\[",
+	"]", "\\]", "#", "\\#", "~", "\\~", "@", "@\u200b", "\r", " ", "\n", " ",
+)
+
+// MarkdownText makes recorded words plain text on one line.
+func MarkdownText(s string) string { return markdownSyntax.Replace(s) }
+
+// MarkdownCode makes recorded words a code span; a backtick, which would end it, becomes an apostrophe.
+func MarkdownCode(s string) string {
+	if s == "" {
+		return "–"
+	}
+	return "`" + strings.NewReplacer("`", "'", "\n", " ", "\r", " ", "|", "\\|").Replace(s) + "`"
+}
+
+// MarkdownFence makes recorded words a code block that they cannot end.
+func MarkdownFence(s string) string {
+	ticks := "```"
+	for strings.Contains(s, ticks) {
+		ticks += "`"
+	}
+	return ticks + "sh\n" + s + "\n" + ticks
 }

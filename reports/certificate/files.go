@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/holdfast-ha/holdfast/reports"
 )
 
 // The files of a certificate, in its folder.
@@ -19,9 +21,6 @@ const (
 	MarkdownFile = "certificate.md"
 	HTMLFile     = "certificate.html"
 )
-
-// maxBytes bounds what is read. A hundred scenarios with all their evidence are much smaller.
-const maxBytes = 64 << 20
 
 // Read reads a certificate from a file, JSON or YAML, or from a folder that contains one. A document of another kind or version is an
 // error. Unknown fields are skipped.
@@ -43,12 +42,7 @@ func Read(name string) (*Certificate, error) {
 }
 
 func readFile(name string) (*Certificate, error) {
-	file, err := os.Open(name)
-	if err != nil {
-		return nil, fmt.Errorf("read certificate: %w", err)
-	}
-	defer func() { _ = file.Close() }() // only read
-	data, err := io.ReadAll(io.LimitReader(file, maxBytes))
+	data, err := reports.ReadFile(name)
 	if err != nil {
 		return nil, fmt.Errorf("read certificate: %w", err)
 	}
@@ -82,4 +76,25 @@ func Decode(data []byte) (*Certificate, error) {
 		return nil, fmt.Errorf("is damaged: %w", err)
 	}
 	return &c, nil
+}
+
+// Write writes all forms of a certificate into a folder, each completely or not at all. It creates the folder if necessary. An error does
+// not keep the other forms from being written.
+func Write(dir string, c *Certificate) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("write certificate: %w", err)
+	}
+	return reports.WriteForms(dir, c, []reports.Form[*Certificate]{
+		{JSONFile, reports.WriteJSON[*Certificate]}, {YAMLFile, WriteYAML}, {MarkdownFile, WriteMarkdown}, {HTMLFile, WriteHTML},
+	}...)
+}
+
+// WriteYAML writes certificate.yaml: the same fields.
+func WriteYAML(w io.Writer, c *Certificate) error {
+	data, err := yaml.Marshal(c)
+	if err != nil {
+		return fmt.Errorf("convert the certificate to YAML: %w", err)
+	}
+	_, err = w.Write(data)
+	return err
 }

@@ -1,2 +1,0 @@
-// Package pagetest checks pages in tests, with a parser and in a real browser.
-package pagetest
