@@ -18,7 +18,6 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/audit"
 	"github.com/holdfast-ha/holdfast/framework/audit/exporter"
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
-	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
 )
 
 // auditFlags are the flags of `holdfast audit`.
@@ -36,7 +35,7 @@ var severities = map[string]audit.Severity{"error": audit.Error, "warning": audi
 
 // auditCommand is the command `holdfast audit`.
 func auditCommand(version string) *cobra.Command {
-	f := auditFlags{cluster: terminal.ClusterFlags()}
+	f := auditFlags{cluster: clusterFlags()}
 	cmd := &cobra.Command{
 		Use:   "audit",
 		Short: "List the single points of failure of a cluster's workloads, with patches",
@@ -59,7 +58,7 @@ Rules:
   holdfast audit --output sarif --skip no-match-label-keys
   holdfast audit --emit policy         # a ValidatingAdmissionPolicy, for kubectl apply
   holdfast audit --every 1m --listen 127.0.0.1:9090`,
-		Args: terminal.NoArgs,
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := f.validate(cmd); err != nil {
 				return exit.Usage(err)
@@ -160,7 +159,7 @@ func (f auditFlags) serve(cmd *cobra.Command, version string) error {
 	if err != nil {
 		return fmt.Errorf("listen on %s: %w", f.listen, err)
 	}
-	terminal.SayTo(cmd.ErrOrStderr())("audit: metrics at http://%s/metrics; the cluster is read every %s", listener.Addr(), f.every)
+	sayTo(cmd.ErrOrStderr())("audit: metrics at http://%s/metrics; the cluster is read every %s", listener.Addr(), f.every)
 	return exporter.New(exporter.Options{Client: client, Scope: f.scope, Every: f.every, Version: version}).Serve(cmd.Context(), listener)
 }
 

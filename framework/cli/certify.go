@@ -11,7 +11,6 @@ import (
 
 	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
-	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
 	"github.com/holdfast-ha/holdfast/framework/deploy/images"
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/judge/verdict"
@@ -65,7 +64,7 @@ the certification was interrupted.`,
   holdfast certify --context staging -n shop --url https://shop.example.com/ --upgrade ./upgrade.sh
   holdfast certify --context c --app shop.yaml --disturb --holdfast-image reg/hf:1 --upgrade ./up.sh
   holdfast diff artifacts/20261121-203000 artifacts/20261122-203000`,
-		Args: terminal.NoArgs,
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if f.running.upgrade != "" {
 				if err := f.running.validate(f, cmd.Flags()); err != nil {
@@ -84,12 +83,12 @@ the certification was interrupted.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.provider, terminal.ProviderFlag, "kind", "what creates the cluster")
+	flags.StringVar(&f.provider, providerFlag, "kind", "what creates the cluster")
 	flags.StringVar(&f.from, "from", "", "version of the new cluster, such as v1.36.3")
 	flags.StringVar(&f.to, "to", "", "version to upgrade it to, such as v1.37.0")
 	flags.StringSliceVar(&f.profiles, "profile", []string{"core"}, "what to certify: core (about five minutes before and after the upgrade), extended, or both")
 	flags.StringVar(&f.timings, "timings", string(clusters.Stock), "stock: Kubernetes' own; or lab, which detects a lost node in seconds, and may mark every node lost while the API server restarts")
-	flags.StringVar(&f.proxyMode, "proxy-mode", "", terminal.ProxyModeHelp)
+	flags.StringVar(&f.proxyMode, "proxy-mode", "", proxyModeHelp)
 	flags.StringVar(&f.artifacts, "artifacts", "artifacts", "folder for the record and the certificate")
 	flags.Uint64Var(&f.seed, "seed", 0, "seed of all random choices; default: a new one, which the certificate names")
 	flags.StringVar(&f.plant, "plant", "", "break the upgrade on purpose, to show that the certificate catches it: "+strings.Join(upgrade.Names(), ", "))
@@ -148,7 +147,7 @@ func (f certifyFlags) run(cmd *cobra.Command, version string, profiles []scenari
 		return err
 	}
 	defer remove()
-	p, err := terminal.Provider(ctx, f.provider, out, progress.Say)
+	p, err := providerNamed(ctx, f.provider, out, progress.Say)
 	if err != nil {
 		return err
 	}
@@ -169,7 +168,7 @@ func (f certifyFlags) run(cmd *cobra.Command, version string, profiles []scenari
 	if err != nil {
 		return err
 	}
-	terminal.SayTo(out)("certify %s: %s to %s, about %s\n", base.RunID, f.from, f.to, plan.About())
+	sayTo(out)("certify %s: %s to %s, about %s\n", base.RunID, f.from, f.to, plan.About())
 	c := &certify.Certification{
 		Plan: plan, From: from, To: to, Settings: base, Planted: f.plant, Engine: p.Engine, Reproduce: certifyAgain(cmd, base.Seed), KeepBroken: f.keep,
 		Ended: func(part string, file runfolder.File) error {
@@ -219,5 +218,5 @@ func certified(doc *certificate.Certificate, violated bool) error {
 
 // certifyAgain is the command that certifies the same again.
 func certifyAgain(cmd *cobra.Command, seed uint64) string {
-	return terminal.Again([]string{"holdfast", "certify"}, cmd.Flags(), nil, "--seed", fmt.Sprint(seed))
+	return againCommand([]string{"holdfast", "certify"}, cmd.Flags(), nil, "--seed", fmt.Sprint(seed))
 }

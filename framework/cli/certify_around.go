@@ -17,7 +17,6 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/base/poll"
 	"github.com/holdfast-ha/holdfast/framework/base/self"
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
-	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/judge/verdict"
@@ -86,7 +85,7 @@ func (f *runningFlags) around(ctx context.Context, access *existing.Access, own 
 		choice: appfile.Choice{File: fileOf(own.app), URLs: f.urls, Faults: file.Faults}, reader: reader, out: out, refused: map[string]string{},
 		asked: intent.Options{Context: f.cluster.Context(), Disturb: true, Seed: own.seed},
 		// The requests come from where they come from during the upgrade, which drains the nodes on which load workers could be.
-		options: session.Options{Access: access, Image: f.image, From: history.LoadOutside, Recover: f.recover, Out: out, Say: terminal.SayTo(out)},
+		options: session.Options{Access: access, Image: f.image, From: history.LoadOutside, Recover: f.recover, Out: out, Say: sayTo(out)},
 	}
 	if len(a.choice.Faults) == 0 {
 		a.choice.Faults = tried

@@ -17,7 +17,6 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/app/apptest"
 	"github.com/holdfast-ha/holdfast/framework/base/output"
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
-	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/run/certify"
 	"github.com/holdfast-ha/holdfast/framework/run/launch"
@@ -40,7 +39,7 @@ type runningFlags struct {
 }
 
 func (f *runningFlags) add(cmd *cobra.Command) {
-	f.cluster = terminal.ClusterFlags()
+	f.cluster = clusterFlags()
 	flags := cmd.Flags()
 	f.cluster.AddFew(flags)
 	flags.StringVar(&f.upgrade, "upgrade", "", "with --context: the shell command that upgrades that cluster, which is recorded")
@@ -55,7 +54,7 @@ func (f *runningFlags) add(cmd *cobra.Command) {
 // Flags that have a meaning with --upgrade only, and without it only.
 var (
 	runningOnly    = []string{"upgrade", "context", "kubeconfig", "namespace", "url", "behind", "recover", "disturb", "holdfast-image"}
-	notWithUpgrade = []string{"from", "to", "plant", "profile", terminal.ProviderFlag, "timings", "proxy-mode", "keep", "keep-logs"}
+	notWithUpgrade = []string{"from", "to", "plant", "profile", providerFlag, "timings", "proxy-mode", "keep", "keep-logs"}
 )
 
 // given is the first of some flags that the command line has; empty: it has none.
@@ -144,13 +143,13 @@ func (f *runningFlags) certify(cmd *cobra.Command, version string, own certifyFl
 			return tries.run(ctx, run)
 		}
 	}
-	terminal.SayTo(out)("certify %s: the upgrade of %s by %q\n", id, access, f.upgrade)
+	sayTo(out)("certify %s: the upgrade of %s by %q\n", id, access, f.upgrade)
 	c.Upgrade = func(ctx context.Context, dir string) (runfolder.File, error) {
 		run := run
 		run.Dir, run.Scenario, run.Claim = dir, certify.UpgradeScenario, "the upgrade of the cluster is invisible to clients"
 		return f.record(cmd, recording.Options{
 			Access: access, Namespaces: f.namespaces, Probes: probes, Behind: f.behind, Command: []string{"sh", "-c", f.upgrade}, Recover: f.recover,
-			Class: apptest.Voluntary, Promised: promises, Say: terminal.SayTo(out), Run: run,
+			Class: apptest.Voluntary, Promised: promises, Say: sayTo(out), Run: run,
 		}, survey)
 	}
 	doc, violated, err := c.Run(ctx)

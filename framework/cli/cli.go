@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
-	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
 )
 
 // Command is the command line. `holdfast version` prints version.
@@ -38,20 +37,20 @@ is a scenario whose workload lacks a good practice. Its promise must break, whic
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		PersistentPreRun: func(cmd *cobra.Command, _ []string) {
-			slog.SetDefault(slog.New(terminal.LogHandler(cmd, verbose)))
+			slog.SetDefault(slog.New(logHandler(cmd, verbose)))
 		},
 	}
 	root.PersistentFlags().BoolVarP(&verbose, "verbose", "v", false, "write a detailed log to standard error")
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return exit.Usage(terminal.FlagError(cmd, err)) })
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return exit.Usage(flagError(cmd, err)) })
 	root.AddCommand(
 		doctorCommand(), auditCommand(version), planCommand(), rbacCommand(), imageCommand(), upCommand(), healCommand(), downCommand(),
 		runCommand(version), initCommand(), testCommand(version), certifyCommand(version), recordCommand(version), diffCommand(), trendCommand(), judgeCommand(), reportCommand(), exportCommand(),
 		workloadCommand(), versionCommand(version),
 	)
 	root.AddCommand(insideCommands()...)
-	root.SetUsageTemplate(terminal.UsageTemplate(root))
-	terminal.WrapHelp(root)
-	terminal.CompleteFlags(root)
+	root.SetUsageTemplate(usageTemplate(root))
+	wrapHelp(root)
+	completeFlags(root)
 	return root
 }
 

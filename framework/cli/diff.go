@@ -6,7 +6,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
-	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
 	"github.com/holdfast-ha/holdfast/framework/run/certify"
 	"github.com/holdfast-ha/holdfast/reports/certificate"
 )
@@ -24,7 +23,7 @@ The last line names the scenarios that regressed.
 Exit codes: 0 no regression; 1 a regression; 4 a certificate could not be read; 5 no regression, but a result that was Held is Unknown.`,
 		Example: `  holdfast diff artifacts/20261120-020000 artifacts/latest
   holdfast diff --json yesterday/certificate.yaml today/certificate.json`,
-		Args: terminal.TwoArgs,
+		Args: twoArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			a, errA := certificate.Read(args[0])
 			b, errB := certificate.Read(args[1])

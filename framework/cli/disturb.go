@@ -12,7 +12,6 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters/existing"
 	"github.com/holdfast-ha/holdfast/framework/base/self"
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
-	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/run/intent"
@@ -40,7 +39,7 @@ seconds, and 'holdfast heal --context' does at any time. An administrator gives 
 
 // Add adds the flags.
 func (f *disturbFlags) Add(set *pflag.FlagSet) {
-	f.cluster = terminal.ClusterFlags()
+	f.cluster = clusterFlags()
 	f.cluster.AddFew(set)
 	set.BoolVar(&f.disturb, "disturb", false, "with --context: disturb the application that runs in that cluster, as 'holdfast plan' shows")
 	set.StringVar(&f.image, "holdfast-image", "", "with --disturb: reference of an image of this holdfast, which the nodes have or can pull")
@@ -54,7 +53,7 @@ func (f *disturbFlags) Add(set *pflag.FlagSet) {
 var (
 	disturbOnly    = []string{"context", "kubeconfig", "holdfast-image", "load", "steady", "recover", "settled"}
 	notWithDisturb = []string{
-		"cluster", terminal.ProviderFlag, "kubernetes", "timings", "proxy-mode", "keep-logs", "fix", "ablate", "times", "watch", "image", "pull", "secrets", "before",
+		"cluster", providerFlag, "kubernetes", "timings", "proxy-mode", "keep-logs", "fix", "ablate", "times", "watch", "image", "pull", "secrets", "before",
 	}
 )
 
@@ -102,7 +101,7 @@ func (f *disturbFlags) Run(cmd *cobra.Command, version string, c testFlags) erro
 	}
 	s, err := session.Open(ctx, session.Options{
 		Access: access, Intent: asked, Image: f.image, From: history.LoadFrom(f.from), Workers: c.LoadWorkers, Before: f.steady, Recover: f.recover, Settled: f.settled,
-		Out: out, Say: terminal.SayTo(out),
+		Out: out, Say: sayTo(out),
 	})
 	if err != nil {
 		return err
@@ -117,7 +116,7 @@ func (f *disturbFlags) Run(cmd *cobra.Command, version string, c testFlags) erro
 	if err != nil {
 		return err
 	}
-	file, err := s.Run(ctx, recording.Run{ID: id, Dir: dir, Holdfast: version, Seed: c.Seed, Args: os.Args[1:], Again: terminal.Again(append([]string{"holdfast", "test"}, cmd.Flags().Args()...), cmd.Flags(), nil, "--seed", fmt.Sprint(c.Seed))}, self.CommandLine())
+	file, err := s.Run(ctx, recording.Run{ID: id, Dir: dir, Holdfast: version, Seed: c.Seed, Args: os.Args[1:], Again: againCommand(append([]string{"holdfast", "test"}, cmd.Flags().Args()...), cmd.Flags(), nil, "--seed", fmt.Sprint(c.Seed))}, self.CommandLine())
 	if len(file.Scenarios) == 0 { // nothing was begun
 		return err
 	}

@@ -14,7 +14,6 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters/engine"
 	"github.com/holdfast-ha/holdfast/framework/base/self"
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
-	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
 	"github.com/holdfast-ha/holdfast/framework/run/maintenance"
 )
 
@@ -27,7 +26,7 @@ func doctorCommand() *cobra.Command {
 		Long: `doctor looks at everything that was seen to keep a cluster from starting: one line a check, with its remedy. The line "first run" says
 whether the first cluster waits for its node image. As root doctor raises the inotify limits. It installs nothing unless --install is given. The exit code is 0 only if a cluster can be made.`,
 		Example: "  holdfast doctor\n  holdfast doctor --nodes 8 --kubernetes v1.36.3 --json",
-		Args:    terminal.NoArgs,
+		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if options.Nodes < 1 {
 				return exit.Usage(fmt.Errorf("nodes %d: must be at least 1", options.Nodes))
@@ -35,7 +34,7 @@ whether the first cluster waits for its node image. As root doctor raises the in
 			if err := (clusters.Spec{Zones: []string{"a"}, Kubernetes: options.Kubernetes}).Validate(); err != nil {
 				return exit.Usage(err)
 			}
-			options.Say = terminal.SayTo(cmd.ErrOrStderr())
+			options.Say = sayTo(cmd.ErrOrStderr())
 			report := doctor.Examine(cmd.Context(), options)
 			report.Add(executable(cmd.Context()))
 			report.Add(abandoned(cmd.Context()))

@@ -12,7 +12,6 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters/engine"
 	"github.com/holdfast-ha/holdfast/framework/base/prose"
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
-	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
 	"github.com/holdfast-ha/holdfast/framework/run/maintenance"
 )
 
@@ -31,7 +30,7 @@ holdfast's, and what a crash has left of one, whatever process made it. A cluste
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			e, err := engine.Find(cmd.Context(), engine.Options{NoInstall: true, Say: terminal.SayTo(cmd.ErrOrStderr())})
+			e, err := engine.Find(cmd.Context(), engine.Options{NoInstall: true, Say: sayTo(cmd.ErrOrStderr())})
 			var none *engine.NotFoundError
 			if errors.As(err, &none) && all {
 				_, err = fmt.Fprintln(cmd.OutOrStdout(), "nothing to remove: there is no container engine")
@@ -40,13 +39,13 @@ holdfast's, and what a crash has left of one, whatever process made it. A cluste
 			if err != nil {
 				return err
 			}
-			if err := maintenance.CheckRemoval(cmd.Context(), e, terminal.SayTo(cmd.ErrOrStderr()), args, force); err != nil {
+			if err := maintenance.CheckRemoval(cmd.Context(), e, sayTo(cmd.ErrOrStderr()), args, force); err != nil {
 				return err
 			}
 			return remove(cmd.Context(), e, cmd.OutOrStdout(), args)
 		},
 	}
-	cmd.ValidArgsFunction = terminal.CompleteClusters
+	cmd.ValidArgsFunction = completeClusters
 	cmd.Flags().BoolVar(&all, "all", false, "remove everything that is ours")
 	cmd.Flags().BoolVar(&force, "force", false, "remove the cluster also while a run uses it")
 	return cmd

@@ -18,7 +18,6 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/base/output"
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
-	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 )
@@ -43,7 +42,7 @@ Latencies are measured from when a request was due. Requests that were never sen
     FROM 'artifacts/latest/chaos/rolling-update/requests/*.csv' GROUP BY ALL"`,
 		Example: `  holdfast export --vegeta artifacts/latest/chaos/rolling-update -o all.gob # vegeta report all.gob
   holdfast export --vegeta artifacts/latest/chaos/rolling-update --lane fresh -o a.gob # vegeta plot`,
-		Args: terminal.OneArg,
+		Args: oneArg,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !toVegeta {
 				return exit.Usage(errors.New("export writes for vegeta alone: leave out --vegeta=false, and read requests/*.csv of the record with another tool"))
@@ -94,7 +93,7 @@ func runWithLoad(dir string) (history.Run, error) {
 // writeExport writes to a file, or without a name to standard output, and the counts to standard error. It removes a file that it could not
 // write completely.
 func writeExport(cmd *cobra.Command, dir, name string, e *vegetaExport) (err error) {
-	say := terminal.SayTo(cmd.ErrOrStderr())
+	say := sayTo(cmd.ErrOrStderr())
 	if e.run.Incomplete != "" {
 		say("%s: the record is incomplete: %s", e.run.Header.Scenario, e.run.Incomplete)
 	}

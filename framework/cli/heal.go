@@ -13,7 +13,6 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters/kind"
 	"github.com/holdfast-ha/holdfast/framework/app/appfile"
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
-	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
 	"github.com/holdfast-ha/holdfast/framework/run/maintenance"
 	"github.com/holdfast-ha/holdfast/suites/mutants/upgrade"
 )
@@ -26,7 +25,7 @@ type healFlags struct {
 }
 
 func healCommand() *cobra.Command {
-	f := healFlags{cluster: terminal.ClusterFlags()}
+	f := healFlags{cluster: clusterFlags()}
 	cmd := &cobra.Command{
 		Use:   "heal [CLUSTER ...]",
 		Short: "Undo what a killed run left in a cluster",
@@ -61,7 +60,7 @@ cluster is in use; 4 the command line is wrong.`,
 			return f.ours(cmd, args)
 		},
 	}
-	cmd.ValidArgsFunction = terminal.CompleteClusters
+	cmd.ValidArgsFunction = completeClusters
 	flags := cmd.Flags()
 	flags.BoolVar(&f.all, "all", false, "heal every cluster of holdfast")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "say what would be done, and change nothing; with --context")
@@ -117,7 +116,7 @@ func (f healFlags) foreign(cmd *cobra.Command) error {
 // ours heals clusters of holdfast.
 func (f healFlags) ours(cmd *cobra.Command, args []string) error {
 	ctx, out := cmd.Context(), cmd.OutOrStdout()
-	e, err := engine.Find(ctx, engine.Options{NoInstall: true, Say: terminal.SayTo(cmd.ErrOrStderr())})
+	e, err := engine.Find(ctx, engine.Options{NoInstall: true, Say: sayTo(cmd.ErrOrStderr())})
 	var none *engine.NotFoundError
 	if errors.As(err, &none) && f.all {
 		_, err = fmt.Fprintln(out, "nothing to heal: there is no container engine")

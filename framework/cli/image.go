@@ -11,7 +11,6 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters/engine"
 	"github.com/holdfast-ha/holdfast/clusters/nodeimage"
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
-	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
 )
 
 // imageCommand is the command `holdfast image`.
@@ -22,7 +21,7 @@ func imageCommand() *cobra.Command {
 		Long: `image gets a kindest/node image, or builds its equivalent where no container registry answers. save and load bring it from one machine to
 another, so that a team builds it once.`,
 		Example: "  holdfast image build --kubernetes v1.36.3\n  holdfast image save node-v1.36.3.tar.zst --kubernetes v1.36.3\n  holdfast image load node-v1.36.3.tar.zst",
-		Args:    terminal.NoArgs,
+		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return exit.Usage(errors.New("say what to do: get, build, balancer, save, load, list, remove, clear-cache, versions or self; see 'holdfast image --help'"))
 		},
@@ -41,14 +40,14 @@ type getter = func(ctx context.Context, e *engine.Engine, version string, o node
 func refCommand(use, short string, get getter) *cobra.Command {
 	var kubernetes string
 	cmd := &cobra.Command{
-		Use: use, Short: short, Args: terminal.NoArgs,
+		Use: use, Short: short, Args: noArgs,
 		Example: "  holdfast image " + use + " --kubernetes v1.37.0",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := (clusters.Spec{Zones: []string{"a"}, Kubernetes: kubernetes}).Validate(); err != nil {
 				return exit.Usage(err)
 			}
 			out := cmd.ErrOrStderr()
-			e, err := engine.Find(cmd.Context(), engine.Options{Say: terminal.SayTo(out)})
+			e, err := engine.Find(cmd.Context(), engine.Options{Say: sayTo(out)})
 			if err != nil {
 				return err
 			}
@@ -56,7 +55,7 @@ func refCommand(use, short string, get getter) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return terminal.PrintJSON(cmd.OutOrStdout(), ref)
+			return printJSON(cmd.OutOrStdout(), ref)
 		},
 	}
 	cmd.Flags().StringVar(&kubernetes, "kubernetes", "", "version, such as v1.37.0; default: the newest that builds")
@@ -65,7 +64,7 @@ func refCommand(use, short string, get getter) *cobra.Command {
 
 func balancerCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "balancer", Short: "Find, pull or build the load balancer for several control planes, as run and up do", Args: terminal.NoArgs,
+		Use: "balancer", Short: "Find, pull or build the load balancer for several control planes, as run and up do", Args: noArgs,
 		Long: `balancer sees to it that the engine holds the image that kind puts before several control planes. Where no registry has it, an
 image with HAProxy from Debian's packages is built, and stands in for it under the same name, in this engine alone. A label
 tells the two apart, and "holdfast image list" says which it is; after "holdfast image remove" the next cluster tries the registry
@@ -73,7 +72,7 @@ again.`,
 		Example: "  holdfast image balancer\n  holdfast up demo --control-planes 3",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			out := cmd.ErrOrStderr()
-			e, err := engine.Find(cmd.Context(), engine.Options{Say: terminal.SayTo(out)})
+			e, err := engine.Find(cmd.Context(), engine.Options{Say: sayTo(out)})
 			if err != nil {
 				return err
 			}
@@ -81,14 +80,14 @@ again.`,
 			if err != nil {
 				return err
 			}
-			return terminal.PrintJSON(cmd.OutOrStdout(), found)
+			return printJSON(cmd.OutOrStdout(), found)
 		},
 	}
 }
 
 func listCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "list", Short: "List the node images that the engine holds", Args: terminal.NoArgs, Example: "  holdfast image list",
+		Use: "list", Short: "List the node images that the engine holds", Args: noArgs, Example: "  holdfast image list",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			e, err := engine.Find(cmd.Context(), engine.Options{NoInstall: true})
 			if err != nil {
@@ -123,7 +122,7 @@ func listCommand() *cobra.Command {
 
 func removeCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "remove IMAGE", Short: "Remove a node image from the engine", Args: terminal.OneArg,
+		Use: "remove IMAGE", Short: "Remove a node image from the engine", Args: oneArg,
 		Example: "  holdfast image list\n  holdfast image remove localhost/holdfast/node:v1.36.3-8aa234bb9375",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			e, err := engine.Find(cmd.Context(), engine.Options{NoInstall: true})
@@ -137,7 +136,7 @@ func removeCommand() *cobra.Command {
 
 func clearCacheCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "clear-cache", Short: "Forget what builds have kept; the images stay", Args: terminal.NoArgs,
+		Use: "clear-cache", Short: "Forget what builds have kept; the images stay", Args: noArgs,
 		Example: "  holdfast image clear-cache",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return nodeimage.ClearCache(cmd.Context(), nodeimage.Options{})
@@ -147,7 +146,7 @@ func clearCacheCommand() *cobra.Command {
 
 func versionsCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "versions", Short: "List the released versions of Kubernetes, newest first", Args: terminal.NoArgs,
+		Use: "versions", Short: "List the released versions of Kubernetes, newest first", Args: noArgs,
 		Example: "  holdfast image versions",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			versions, err := nodeimage.Versions(cmd.Context())

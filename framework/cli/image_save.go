@@ -11,14 +11,13 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters/engine"
 	"github.com/holdfast-ha/holdfast/clusters/nodeimage"
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
-	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
 )
 
 func saveCommand() *cobra.Command {
 	var kubernetes string
 	var balancer bool
 	cmd := &cobra.Command{
-		Use: "save FILE", Short: "Write the node image to a file, so that another machine need not build it", Args: terminal.OneArg,
+		Use: "save FILE", Short: "Write the node image to a file, so that another machine need not build it", Args: oneArg,
 		Long: `save writes the node image that the container engine holds for a version of Kubernetes to a file, compressed with zstd. On another
 machine of the same architecture, 'holdfast image load' brings it into Docker or podman, and then run and up find it there.
 
@@ -58,7 +57,7 @@ control planes (--balancer). The file is there under its name only when it is co
 
 func loadCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "load FILE", Short: "Bring an image that 'holdfast image save' wrote into the container engine", Args: terminal.OneArg,
+		Use: "load FILE", Short: "Bring an image that 'holdfast image save' wrote into the container engine", Args: oneArg,
 		Long: `load reads a file of 'holdfast image save', or one of 'docker save' with a kindest/node image, and brings the image into Docker or podman.
 
 It checks the whole file first. What is cut off or damaged, for another architecture, of another recipe than this holdfast's, or no image of a
@@ -66,7 +65,7 @@ node at all is refused, and the engine gets nothing of it.`,
 		Example: "  holdfast image load node-v1.37.0.tar.zst",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			out := cmd.ErrOrStderr()
-			e, err := engine.Find(cmd.Context(), engine.Options{Say: terminal.SayTo(out)})
+			e, err := engine.Find(cmd.Context(), engine.Options{Say: sayTo(out)})
 			if err != nil {
 				return err
 			}

@@ -11,7 +11,6 @@ import (
 
 	"github.com/holdfast-ha/holdfast/clusters/engine"
 	"github.com/holdfast-ha/holdfast/framework/base/self"
-	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
 	"github.com/holdfast-ha/holdfast/workloads/image"
 )
 
@@ -19,7 +18,7 @@ import (
 // their owner.
 func selfCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "self FILE", Short: "Write this program as an image, for a registry that a cluster's nodes pull from", Args: terminal.OneArg,
+		Use: "self FILE", Short: "Write this program as an image, for a registry that a cluster's nodes pull from", Args: oneArg,
 		Long: `self writes an archive as 'docker save' does. Its only file is this program. Load the archive with 'docker load' or 'podman load', give it a
 name in your registry, push it, and name it with --holdfast-image of test and certify, or --image of record.`,
 		Example: "  holdfast image self holdfast.tar",

@@ -14,7 +14,6 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/app/apptest"
 	"github.com/holdfast-ha/holdfast/framework/app/manifests"
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
-	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
 	"github.com/holdfast-ha/holdfast/workloads/app"
 )
 
@@ -28,7 +27,7 @@ type initFlags struct {
 }
 
 func initCommand() *cobra.Command {
-	f := initFlags{cluster: terminal.ClusterFlags()}
+	f := initFlags{cluster: clusterFlags()}
 	cmd := &cobra.Command{
 		Use:   "init",
 		Short: "Write holdfast.yaml for an application, with probes guessed from its manifests",
@@ -42,7 +41,7 @@ request that could change anything, and reads no Secret. What the copy lacks is 
 
 ` + exit.Codes,
 		Example: "  holdfast init -f k8s/\n  holdfast init -k overlays/prod --output prod.yaml\n  holdfast init --chart charts/shop --values prod.yaml\n  holdfast init --context staging -n shop",
-		Args:    terminal.NoArgs,
+		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if f.cluster.Named() == nil {
 				if err := f.copy(cmd); err != nil {
@@ -93,7 +92,7 @@ func (f *initFlags) copy(cmd *cobra.Command) error {
 	if err := found.Write(f.manifests); err != nil {
 		return exit.Usage(err)
 	}
-	say := terminal.SayTo(cmd.OutOrStdout())
+	say := sayTo(cmd.OutOrStdout())
 	say("%d manifests of namespace %s are in %s", len(found.Objects), f.namespace, f.manifests)
 	for _, gap := range found.Gaps {
 		say("  %s", gap)
@@ -118,7 +117,7 @@ func (f initFlags) write(cmd *cobra.Command) error {
 	if err := appfile.Write(f.output, text); err != nil {
 		return err
 	}
-	say := terminal.SayTo(cmd.OutOrStdout())
+	say := sayTo(cmd.OutOrStdout())
 	for _, note := range a.Notes {
 		say("note: %s", note)
 	}

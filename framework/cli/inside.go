@@ -9,7 +9,6 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters/nodenet"
 	"github.com/holdfast-ha/holdfast/framework/base/output"
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
-	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
 )
 
 // insideCommands run in containers and on nodes, where holdfast's own executable is the only program that is sure to be there, or below holdfast
@@ -20,7 +19,7 @@ func insideCommands() []*cobra.Command {
 
 func probeCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: engine.ProbeCommand, Short: "Check from inside of a container that it is privileged", Args: terminal.NoArgs, Hidden: true,
+		Use: engine.ProbeCommand, Short: "Check from inside of a container that it is privileged", Args: noArgs, Hidden: true,
 		Example: "  holdfast " + engine.ProbeCommand,
 		RunE: func(*cobra.Command, []string) error {
 			if err := engine.Probe(); err != nil {
@@ -33,7 +32,7 @@ func probeCommand() *cobra.Command {
 
 func nodeNetworkCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: nodenet.Command, Short: "Maintain the pod network of the node that this process runs on", Args: terminal.NoArgs, Hidden: true,
+		Use: nodenet.Command, Short: "Maintain the pod network of the node that this process runs on", Args: noArgs, Hidden: true,
 		Example: "  holdfast " + nodenet.Command,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return nodenet.Run(cmd.Context()) },
 	}
@@ -42,7 +41,7 @@ func nodeNetworkCommand() *cobra.Command {
 func loadBalancerCommand() *cobra.Command {
 	var bootstrap string
 	cmd := &cobra.Command{
-		Use: balancer.Command, Short: "Balance the load of several control planes in place of Envoy", Args: terminal.NoArgs, Hidden: true,
+		Use: balancer.Command, Short: "Balance the load of several control planes in place of Envoy", Args: noArgs, Hidden: true,
 		Example: "  holdfast " + balancer.Command + " -c /home/envoy/envoy.yaml",
 		RunE:    func(cmd *cobra.Command, _ []string) error { return balancer.Run(cmd.Context(), bootstrap) },
 	}

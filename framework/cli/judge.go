@@ -6,7 +6,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
-	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/judge"
 	"github.com/holdfast-ha/holdfast/framework/judge/stored"
@@ -22,7 +21,7 @@ run.json is an error, and so is a missing record that run.json lists. A scenario
 
 ` + exit.Codes,
 		Example: "  holdfast judge artifacts/latest\n  holdfast judge artifacts/latest/chaos/rolling-update",
-		Args:    terminal.OneArg,
+		Args:    oneArg,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			records, err := runfolder.Records(args[0])
 			if err != nil {

@@ -12,7 +12,6 @@ import (
 	"github.com/holdfast-ha/holdfast/clusters/existing"
 	"github.com/holdfast-ha/holdfast/framework/app/appfile"
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
-	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
 	"github.com/holdfast-ha/holdfast/framework/run/intent"
 	"github.com/holdfast-ha/holdfast/framework/safety"
 	"github.com/holdfast-ha/holdfast/framework/safety/reading"
@@ -66,7 +65,7 @@ The rules, by which something is refused or done in a certain way:
 
 // planCommand is the command `holdfast plan`.
 func planCommand() *cobra.Command {
-	f := planFlags{cluster: terminal.ClusterFlags()}
+	f := planFlags{cluster: clusterFlags()}
 	cmd := &cobra.Command{
 		Use:   "plan --context CONTEXT [FILE]",
 		Short: "Show what faults would do to a running cluster, object by object, and do nothing",

@@ -8,7 +8,6 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
-	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
 	"github.com/holdfast-ha/holdfast/framework/fault/hold"
 	"github.com/holdfast-ha/holdfast/framework/safety/catalogue"
 	"github.com/holdfast-ha/holdfast/framework/safety/roles"
@@ -39,7 +38,7 @@ A node is drained with the pods of other namespaces on it: name those with --nei
 		Example: `  holdfast rbac --faults rollout,delete-pod -n shop      # kubectl apply -f - takes it
   holdfast rbac --faults drain -n shop --neighbours mail,search --user jane@example.com
   holdfast rbac --faults rollout -n shop --serviceaccount ci:holdfast`,
-		Args: terminal.NoArgs,
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			r, err := f.request()
 			if err != nil {

@@ -19,7 +19,6 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/base/output"
 	"github.com/holdfast-ha/holdfast/framework/base/prose"
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
-	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/load"
@@ -81,7 +80,7 @@ hard spread constraints are met again.
 
 // recordCommand is the command `holdfast record`.
 func recordCommand(version string) *cobra.Command {
-	f := recordFlags{cluster: terminal.ClusterFlags()}
+	f := recordFlags{cluster: clusterFlags()}
 	cmd := &cobra.Command{
 		Use:   "record [-- COMMAND [ARGUMENT ...]]",
 		Short: "Record what a command does to a cluster that is there already, and judge it",
@@ -208,7 +207,7 @@ func (f *recordFlags) options(cmd *cobra.Command, command []string) (o recording
 	}
 	o = recording.Options{
 		Access: access, Namespaces: f.scope(access), Behind: f.behind, Command: command, For: f.span, Before: f.before, Recover: f.recover, Settled: f.settled,
-		Say: terminal.SayTo(cmd.ErrOrStderr()), // the standard output is the command's own, until the end
+		Say: sayTo(cmd.ErrOrStderr()), // the standard output is the command's own, until the end
 	}
 	if o.Probes, o.Promised, err = f.asked(); err != nil {
 		return o, survey, exit.Usage(err)
@@ -305,7 +304,7 @@ func scopeName(namespaces []string) string {
 
 // recordAgain is the command that records the same again.
 func recordAgain(given *pflag.FlagSet, command []string) string {
-	words := []string{terminal.Again([]string{"holdfast", "record"}, given, nil)}
+	words := []string{againCommand([]string{"holdfast", "record"}, given, nil)}
 	if len(command) > 0 {
 		words = append(words, "--")
 	}

@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
-	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/run/launch"
@@ -30,7 +29,7 @@ var besideResume = append([]string{"artifacts", "resume", "verbose"}, requestFla
 // is asked, as whom, and what requests are sent, the caller says.
 func (f *recordFlags) goOn(cmd *cobra.Command, version string, command []string) error {
 	may := pflag.NewFlagSet("cluster", pflag.ContinueOnError)
-	terminal.ClusterFlags().Add(may)
+	clusterFlags().Add(may)
 	var others []string
 	cmd.Flags().Visit(func(flag *pflag.Flag) {
 		if may.Lookup(flag.Name) == nil && !slices.Contains(besideResume, flag.Name) {
@@ -75,7 +74,7 @@ func (f *recordFlags) sendsAs(begun *recordFlags) error {
 	if f.probes == begun.probes && f.rate == begun.rate && slices.Equal(f.urls, begun.urls) {
 		return nil
 	}
-	words := terminal.Given(begun.given, func(name string) bool { return slices.Contains(requestFlags, name) })
+	words := givenFlags(begun.given, func(name string) bool { return slices.Contains(requestFlags, name) })
 	if len(words) == 0 {
 		return errors.New("it sent no requests: leave --url, --probes and --rate out")
 	}
@@ -103,7 +102,7 @@ func recordingBegunAs(file runfolder.File) (*recordFlags, error) {
 	case i < 0 || len(file.Scenarios) != 1:
 		return nil, fmt.Errorf("it was begun by 'holdfast %q', and is no recording", file.Args)
 	}
-	f := &recordFlags{cluster: terminal.ClusterFlags()}
+	f := &recordFlags{cluster: clusterFlags()}
 	cmd := &cobra.Command{}
 	f.add(cmd)
 	cmd.Flags().BoolP("verbose", "v", false, "")

@@ -10,7 +10,6 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/base/prose"
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
-	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/reports"
 	"github.com/holdfast-ha/holdfast/reports/formats"
@@ -43,7 +42,7 @@ The exit code is that of the reported run, as for 'holdfast run'. With --catalog
 				return exit.Usage(errors.New("--index with --catalogue: they take different folders, so call report twice"))
 			}
 			if page == "" {
-				if err := terminal.OneArg(cmd, args); err != nil {
+				if err := oneArg(cmd, args); err != nil {
 					return err
 				}
 			}

@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
-	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
 	"github.com/holdfast-ha/holdfast/framework/deploy"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
@@ -103,7 +102,7 @@ namespace holdfast names that run.
 		},
 	}
 	f.own(cmd)
-	cmd.ValidArgsFunction = terminal.CompleteScenarios
+	cmd.ValidArgsFunction = completeScenarios
 	return cmd
 }
 
@@ -136,11 +135,11 @@ func (f *runFlags) own(cmd *cobra.Command) {
 func (f *runFlags) place(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	f.given = flags
-	flags.StringVar(&f.provider, terminal.ProviderFlag, "kind", "provider of the clusters")
+	flags.StringVar(&f.provider, providerFlag, "kind", "provider of the clusters")
 	flags.StringVar(&f.Cluster, "cluster", "", "use the cluster of this name, and keep it; it is made if it does not exist")
 	flags.StringVar(&f.Kubernetes, "kubernetes", "", "Kubernetes version, such as v1.37.0; default: the newest available version")
 	flags.StringVar((*string)(&f.Profile), "timings", "", "lab or stock, for every scenario; default: the scenario's own")
-	flags.StringVar((*string)(&f.ProxyMode), "proxy-mode", "", terminal.ProxyModeHelp)
+	flags.StringVar((*string)(&f.ProxyMode), "proxy-mode", "", proxyModeHelp)
 	flags.IntVar(&f.LoadWorkers, "load-workers", 0, "pods that send the load, each its share of the same requests; default: the scenario's own number, mostly 1")
 	flags.Float64Var(&f.LoadRate, "load-rate", 0, "share of the scenarios' rates at which requests are sent, from 0.1 to 1; default: what the machine carries, mostly 1")
 	flags.StringVar(&f.Artifacts, "artifacts", "artifacts", "folder of the records and the report")
@@ -154,7 +153,7 @@ func (f runFlags) run(cmd *cobra.Command, version string, chosen []scenario.Spec
 	}
 	ctx, out := cmd.Context(), cmd.OutOrStdout()
 	progress := progress.New(out, f.repeat*len(chosen))
-	p, err := terminal.Provider(ctx, f.provider, out, progress.Say)
+	p, err := providerNamed(ctx, f.provider, out, progress.Say)
 	if err != nil {
 		return err
 	}
@@ -199,7 +198,7 @@ func (f runFlags) again(seed uint64) func(name, kubernetes string) string {
 		if kubernetes != "" && f.Cluster == "" {
 			others = append(others, "--kubernetes", kubernetes)
 		}
-		return terminal.Again(words, f.given, without, others...)
+		return againCommand(words, f.given, without, others...)
 	}
 }
 

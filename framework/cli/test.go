@@ -11,7 +11,6 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/app/appfile"
 	"github.com/holdfast-ha/holdfast/framework/app/apptest"
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
-	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
 	"github.com/holdfast-ha/holdfast/framework/deploy/images"
 	"github.com/holdfast-ha/holdfast/framework/run"
 	"github.com/holdfast-ha/holdfast/framework/run/launch"
@@ -187,7 +186,7 @@ func (f testFlags) watchTest(cmd *cobra.Command, version string, chosen scenario
 	if err := f.watchable(); err != nil {
 		return exit.Usage(err)
 	}
-	ctx, say := cmd.Context(), terminal.SayTo(cmd.OutOrStdout())
+	ctx, say := cmd.Context(), sayTo(cmd.OutOrStdout())
 	var kept run.Pool
 	for {
 		last := f.runTest(cmd, version, chosen, &kept)
@@ -229,7 +228,7 @@ func (f testFlags) runTest(cmd *cobra.Command, version string, chosen scenariosO
 		return err
 	}
 	defer remove()
-	p, err := terminal.Provider(ctx, f.provider, out, progress.Say)
+	p, err := providerNamed(ctx, f.provider, out, progress.Say)
 	if err != nil {
 		return err
 	}
@@ -261,5 +260,5 @@ func (f testFlags) again(seed uint64, kubernetes string) string {
 	if kubernetes != "" && f.Cluster == "" {
 		others = append(others, "--kubernetes", kubernetes)
 	}
-	return terminal.Again(append([]string{"holdfast", "test"}, f.given.Args()...), f.given, nil, others...)
+	return againCommand(append([]string{"holdfast", "test"}, f.given.Args()...), f.given, nil, others...)
 }

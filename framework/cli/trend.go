@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
-	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
 	"github.com/holdfast-ha/holdfast/reports/trend"
 )
 
@@ -38,7 +37,7 @@ Exit codes: 0 nothing got worse; 1 a regression, or a promise was broken in the 
 5 there are too few nights to tell, or something is gone, without evidence, or not whole.`,
 		Example: `  holdfast trend artifacts
   holdfast trend artifacts --last 60 --json`,
-		Args: terminal.OneArg,
+		Args: oneArg,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if last < 1 {
 				return exit.Usage(fmt.Errorf("--last %d: a trend needs nights; give a number above 0", last))
@@ -49,7 +48,7 @@ Exit codes: 0 nothing got worse; 1 a regression, or a promise was broken in the 
 			}
 			t := trend.Of(found, last)
 			if asJSON {
-				err = terminal.PrintJSON(cmd.OutOrStdout(), t)
+				err = printJSON(cmd.OutOrStdout(), t)
 			} else {
 				err = t.WriteText(cmd.OutOrStdout())
 			}

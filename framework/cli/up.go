@@ -9,7 +9,6 @@ import (
 
 	"github.com/holdfast-ha/holdfast/clusters"
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
-	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
 	"github.com/holdfast-ha/holdfast/framework/run/launch"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 )
@@ -31,7 +30,7 @@ A scenario runs on the cluster that it needs. Flags of run, such as --proxy-mode
 that most scenarios need; --for makes that of a scenario. Beside the workers that are asked for, one more carries the load, and no fault touches it.`,
 		Example: "  holdfast up demo && holdfast run --cluster demo chaos/rolling-update\n  holdfast up demo --for chaos/kube-proxy-away\n" +
 			"  holdfast up demo --kubernetes v1.36.3 --timings stock\n  holdfast up large --zones a --workers-per-zone 2 --simulated-nodes 500",
-		Args: terminal.OneArg,
+		Args: oneArg,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := checkCluster(spec); err != nil {
 				return exit.Usage(err)
@@ -47,7 +46,7 @@ that most scenarios need; --for makes that of a scenario. Beside the workers tha
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&from, terminal.ProviderFlag, "kind", "what makes the cluster")
+	f.StringVar(&from, providerFlag, "kind", "what makes the cluster")
 	f.StringVar(&forScenario, "for", "", "make the cluster that this scenario needs; other flags change it")
 	f.StringVar(&spec.Kubernetes, "kubernetes", "", "version, such as v1.37.0; default: the newest that can be had")
 	f.StringSliceVar(&spec.Zones, "zones", scenario.Standing.Zones, "values of the zone label")
@@ -73,7 +72,7 @@ func checkCluster(spec clusters.Spec) error {
 }
 
 func up(cmd *cobra.Command, from, name string, spec clusters.Spec) error {
-	p, err := terminal.Provider(cmd.Context(), from, cmd.ErrOrStderr(), func(doing string) { terminal.SayTo(cmd.ErrOrStderr())("  %s", doing) })
+	p, err := providerNamed(cmd.Context(), from, cmd.ErrOrStderr(), func(doing string) { sayTo(cmd.ErrOrStderr())("  %s", doing) })
 	if err != nil {
 		return err
 	}

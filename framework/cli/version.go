@@ -7,8 +7,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-
-	"github.com/holdfast-ha/holdfast/framework/cli/terminal"
 )
 
 func versionCommand(version string) *cobra.Command {
@@ -19,12 +17,12 @@ func versionCommand(version string) *cobra.Command {
 		Long: `version prints which holdfast this is. --json adds the commit and its date, where the build recorded them: a release and a build in
 a clone of the repository do, 'go install' does not.`,
 		Example: "  holdfast version\n  holdfast version --json",
-		Args:    terminal.NoArgs,
+		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			info, _ := debug.ReadBuildInfo()
 			made := describeBuild(version, info)
 			if asJSON {
-				return terminal.PrintJSON(cmd.OutOrStdout(), made)
+				return printJSON(cmd.OutOrStdout(), made)
 			}
 			_, err := fmt.Fprintf(cmd.OutOrStdout(), "holdfast %s %s %s/%s\n", made.Version, made.Go, made.OS, made.Arch)
 			return err

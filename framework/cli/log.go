@@ -1,4 +1,4 @@
-package terminal
+package cli
 
 import (
 	"context"
@@ -12,9 +12,9 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/base/prose"
 )
 
-// LogHandler writes a command's log to standard error: in detail if verbose is true, otherwise only warnings, as sentences. The commands
+// logHandler writes a command's log to standard error: in detail if verbose is true, otherwise only warnings, as sentences. The commands
 // that run inside clusters, which users do not call, always write a log with times.
-func LogHandler(cmd *cobra.Command, verbose bool) slog.Handler {
+func logHandler(cmd *cobra.Command, verbose bool) slog.Handler {
 	level := slog.LevelWarn
 	if verbose {
 		level = slog.LevelDebug

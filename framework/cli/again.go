@@ -1,4 +1,4 @@
-package terminal
+package cli
 
 import (
 	"slices"
@@ -12,20 +12,20 @@ import (
 // unrepeated are flags that do not change what a command does to a cluster, or that are about a single run.
 var unrepeated = []string{"artifacts", "check", "help", "keep", "keep-logs", "list", "repeat", "resume", "time-budget", "verbose", "watch"}
 
-// Again is a command that does the same again, for a shell: its words, the given flags but those without a meaning there, and others.
-func Again(words []string, given *pflag.FlagSet, without []string, others ...string) string {
+// againCommand is a command that does the same again, for a shell: its words, the given flags but those without a meaning there, and others.
+func againCommand(words []string, given *pflag.FlagSet, without []string, others ...string) string {
 	words = append(words, others...)
 	for i, word := range words {
 		words[i] = audit.Word(word)
 	}
-	flags := Given(given, func(name string) bool {
+	flags := givenFlags(given, func(name string) bool {
 		return !slices.Contains(unrepeated, name) && !slices.Contains(without, name) && !slices.Contains(others, "--"+name)
 	})
 	return strings.Join(append(words, flags...), " ")
 }
 
-// Given are the given flags of some names, as words for a shell.
-func Given(flags *pflag.FlagSet, wanted func(name string) bool) (words []string) {
+// givenFlags are the given flags of some names, as words for a shell.
+func givenFlags(flags *pflag.FlagSet, wanted func(name string) bool) (words []string) {
 	flags.Visit(func(f *pflag.Flag) {
 		values := []string{f.Value.String()}
 		if list, is := f.Value.(pflag.SliceValue); is {

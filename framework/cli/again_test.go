@@ -1,4 +1,4 @@
-package terminal
+package cli
 
 import (
 	"testing"
@@ -31,7 +31,7 @@ func TestAgain(t *testing.T) {
 		if err := flags.Parse(args); err != nil {
 			t.Fatal(err)
 		}
-		if got := Again([]string{"holdfast", "x"}, flags, []string{"scope"}, "--seed", "7"); got != want {
+		if got := againCommand([]string{"holdfast", "x"}, flags, []string{"scope"}, "--seed", "7"); got != want {
 			t.Errorf("%q: got  %s\nwant %s", args, got, want)
 		}
 	}

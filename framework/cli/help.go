@@ -1,4 +1,4 @@
-package terminal
+package cli
 
 import (
 	"strings"
@@ -10,11 +10,11 @@ import (
 // helpColumns is the width of help texts.
 const helpColumns = 100
 
-// WrapHelp wraps the help of a command and of its subcommands at helpColumns.
-func WrapHelp(cmd *cobra.Command) {
+// wrapHelp wraps the help of a command and of its subcommands at helpColumns.
+func wrapHelp(cmd *cobra.Command) {
 	cmd.Long = wrapParagraphs(cmd.Long)
 	for _, sub := range cmd.Commands() {
-		WrapHelp(sub)
+		wrapHelp(sub)
 	}
 }
 
@@ -34,7 +34,7 @@ func wrapParagraphs(long string) string {
 	return strings.Join(paragraphs, "\n\n")
 }
 
-// UsageTemplate is cobra's, with the descriptions of flags wrapped as well.
-func UsageTemplate(root *cobra.Command) string {
+// usageTemplate is cobra's, with the descriptions of flags wrapped as well.
+func usageTemplate(root *cobra.Command) string {
 	return strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages ", ".FlagUsagesWrapped 100 ")
 }

@@ -1,4 +1,4 @@
-package terminal
+package cli
 
 import (
 	"maps"
@@ -34,11 +34,11 @@ func begunBy(typed string, names []string) (begun []string) {
 	return begun
 }
 
-// CompleteScenarios completes the names of scenarios.
-var CompleteScenarios = oneOf(func() []string { return scenario.Names(scenario.All) })
+// completeScenarios completes the names of scenarios.
+var completeScenarios = oneOf(func() []string { return scenario.Names(scenario.All) })
 
-// CompleteClusters completes the names of the clusters in the container engine. Without an engine it offers none.
-func CompleteClusters(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+// completeClusters completes the names of the clusters in the container engine. Without an engine it offers none.
+func completeClusters(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 	var names []string
 	if e, err := engine.Find(cmd.Context(), engine.Options{NoInstall: true}); err == nil {
 		names, _ = maintenance.Clusters(cmd.Context(), e) // without the names, nothing is completed
@@ -48,10 +48,10 @@ func CompleteClusters(cmd *cobra.Command, _ []string, typed string) ([]string, c
 
 // flagValues complete what follows a flag, by its name. A flag of this name takes the same values in every command.
 var flagValues = map[string]cobra.CompletionFunc{
-	"cluster":  CompleteClusters,
+	"cluster":  completeClusters,
 	"emit":     oneOf(func() []string { return []string{"policy"} }),
 	"fail-on":  oneOf(func() []string { return []string{"error", "warning", "note", "never"} }),
-	"for":      CompleteScenarios,
+	"for":      completeScenarios,
 	"incident": oneOf(func() []string { return scenario.IncidentNames(scenario.Incidents) }),
 	"label":    oneOf(func() []string { return scenario.Labels(scenario.All) }),
 	"lane":     oneOf(laneNames),
@@ -66,15 +66,15 @@ var flagValues = map[string]cobra.CompletionFunc{
 	"timings": oneOf(func() []string { return []string{string(clusters.Lab), string(clusters.Stock)} }),
 }
 
-// CompleteFlags completes the values of the flags of a command and of its subcommands.
-func CompleteFlags(cmd *cobra.Command) {
+// completeFlags completes the values of the flags of a command and of its subcommands.
+func completeFlags(cmd *cobra.Command) {
 	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
 		if values, known := flagValues[f.Name]; known {
 			_ = cmd.RegisterFlagCompletionFunc(f.Name, values) // its only error is an unknown flag
 		}
 	})
 	for _, sub := range cmd.Commands() {
-		CompleteFlags(sub)
+		completeFlags(sub)
 	}
 }
 
