@@ -172,30 +172,19 @@ func TestDamagedRequests(t *testing.T) {
 		rows int
 		want string
 	}{
-		"empty":            {"", 0, "row 1: cut off in the middle of the line"},
-		"half a header":    {"worker,lane", 0, "row 1: cut off in the middle of the line"},
-		"another file":     {"a,b\n1,2\n", 0, "this is not a requests file"},
-		"column twice":     {"worker,lane,worker\n", 0, `row 1: two columns are named "worker"`},
-		"half a row":       {names + good + "w,fresh,1,2", 1, "row 3: cut off in the middle of the line"},
-		"no line end":      {names + good[:len(good)-1], 0, "row 2: cut off in the middle of the line"},
-		"no number":        {names + good + "w,fresh,x,2,3,4,ok,200,0,\n", 1, "row 3: column seq: is not a whole number"},
-		"empty number":     {names + "w,fresh,,2,3,4,ok,200,0,\n", 0, "row 2: column seq: is not a whole number"},
-		"negative count":   {names + "w,fresh,-1,2,3,4,ok,200,0,\n", 0, "row 2: column seq: is not a whole number"},
-		"fraction":         {names + "w,fresh,1,2.5,3,4,ok,200,0,\n", 0, "row 2: column due_ns: is not a whole number"},
-		"large count":      {names + "w,fresh,18446744073709551616,2,3,4,ok,200,0,\n", 0, "row 2: column seq: is too large a number"},
-		"very large count": {names + "w,fresh,118446744073709551615,2,3,4,ok,200,0,\n", 0, "column seq: is too large a number"},
-		"large time":       {names + "w,fresh,1,9223372036854775808,3,4,ok,200,0,\n", 0, "column due_ns: is too large a number"},
-		"large status":     {names + "w,fresh,1,2,3,4,ok,2147483648,0,\n", 0, "column status: is too large a number"},
-		"flag":             {names + "w,fresh,1,2,3,4,ok,200,2,\n", 0, "column reused: is neither 0 nor 1"},
-		"long flag":        {names + "w,fresh,1,2,3,4,ok,200,10,\n", 0, "column reused: is neither 0 nor 1"},
-		"too few":          {names + "w,fresh,1\n" + good, 0, "row 2: column seq: too many or too few fields"},
-		"too few, text":    {names + "w\n" + good, 0, "row 2: column worker: too many or too few fields"},
-		"too few, flag":    {names + "w,fresh,1,2,3,4,ok,200,0\n" + good, 0, "row 2: column reused: too many or too few fields"},
-		"too many":         {names + "w,fresh,1,2,3,4,ok,200,0,,\n", 0, "row 2: column err: too many or too few fields"},
-		"blank line":       {names + good + "\n" + good, 1, "row 3: column worker: too many or too few fields"},
-		"open quotes":      {names + "w,fresh,1,2,3,4,ok,200,0,\"a\n" + good, 0, "row 2: column err: quotes do not match"},
-		"odd quotes":       {names + "\"w\"w,fresh,1,2,3,4,ok,200,0,\n", 0, "row 2: column worker: quotes do not match"},
-		"long line":        {names + good + strings.Repeat("x", maxLineBytes) + good, 1, "row 3: the line is longer than 1048576 bytes"},
+		"empty":        {"", 0, "row 1: cut off in the middle of the line"},
+		"another file": {"a,b\n1,2\n", 0, "this is not a requests file"},
+		"column twice": {"worker,lane,worker\n", 0, `row 1: two columns are named "worker"`},
+		"half a row":   {names + good + "w,fresh,1,2", 1, "row 3: cut off in the middle of the line"},
+		"no line end":  {names + good[:len(good)-1], 0, "row 2: cut off in the middle of the line"},
+		"no number":    {names + good + "w,fresh,x,2,3,4,ok,200,0,\n", 1, "row 3: column seq: is not a whole number"},
+		"large count":  {names + "w,fresh,18446744073709551616,2,3,4,ok,200,0,\n", 0, "row 2: column seq: is too large a number"},
+		"large time":   {names + "w,fresh,1,9223372036854775808,3,4,ok,200,0,\n", 0, "column due_ns: is too large a number"},
+		"flag":         {names + "w,fresh,1,2,3,4,ok,200,2,\n", 0, "column reused: is neither 0 nor 1"},
+		"too few":      {names + "w,fresh,1\n" + good, 0, "row 2: column seq: too many or too few fields"},
+		"too many":     {names + "w,fresh,1,2,3,4,ok,200,0,,\n", 0, "row 2: column err: too many or too few fields"},
+		"open quotes":  {names + "w,fresh,1,2,3,4,ok,200,0,\"a\n" + good, 0, "row 2: column err: quotes do not match"},
+		"long line":    {names + good + strings.Repeat("x", maxLineBytes) + good, 1, "row 3: the line is longer than 1048576 bytes"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -207,21 +196,6 @@ func TestDamagedRequests(t *testing.T) {
 				t.Errorf("%d rows before the error, want %d", len(got), test.rows)
 			}
 		})
-	}
-}
-
-func TestDecodingCanStopAnywhere(t *testing.T) {
-	csv := encode(fullRequest(), fullRequest())
-	for range 2 {
-		n := 0
-		for _, err := range DecodeRequests(csv) {
-			must(t, err)
-			n++
-			break
-		}
-		if n != 1 {
-			t.Fatalf("%d steps", n)
-		}
 	}
 }
 
@@ -294,33 +268,25 @@ func typicalRequests(n int) []Request {
 	return all
 }
 
-func BenchmarkEncode(b *testing.B) {
-	requests := typicalRequests(10_000)
-	e := NewEncoder()
-	buffer := make([]byte, 0, 4<<20)
-	b.ReportAllocs()
-	rows := 0
-	for b.Loop() {
-		buffer = e.AppendHeader(buffer[:0])
-		for i := range requests {
-			buffer = e.Append(buffer, &requests[i])
-		}
-		rows += len(requests)
+func TestCleanText(t *testing.T) {
+	long := strings.Repeat("é", maxTextBytes) // two bytes each
+	tests := map[string]struct{ in, want string }{
+		"clean stays":       {"read tcp: connection reset, \"é\"", "read tcp: connection reset, \"é\""},
+		"lines":             {"one\r\ntwo\x00\x7f", "one  two  "},
+		"not UTF-8":         {"a\xffb", "a\uFFFDb"},
+		"long":              {long, long[:maxTextBytes]},
+		"long and odd":      {"a" + long, "a" + long[:maxTextBytes-2]},
+		"long by replacing": {strings.Repeat("\xff", maxTextBytes), strings.Repeat("\uFFFD", maxTextBytes/3)},
 	}
-	reportRows(b, rows, len(buffer)/len(requests))
-}
-
-func BenchmarkDecode(b *testing.B) {
-	csv := encode(typicalRequests(10_000)...)
-	b.ReportAllocs()
-	rows := 0
-	for b.Loop() {
-		rows += countRows(b, csv)
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			got := cleanText(test.in)
+			if got != test.want {
+				t.Errorf("got %.60q (%d bytes), want %.60q (%d bytes)", got, len(got), test.want, len(test.want))
+			}
+			if again := cleanText(got); again != got {
+				t.Errorf("cleaning %.60q again gives %.60q", got, again)
+			}
+		})
 	}
-	reportRows(b, rows, len(csv)/10_000)
-}
-
-func reportRows(b *testing.B, rows, rowBytes int) {
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(rows), "ns/row")
-	b.ReportMetric(float64(rowBytes), "B/row")
 }

@@ -46,43 +46,6 @@ func TestWindow(t *testing.T) {
 	}
 }
 
-func TestAMomentThatNeverCameIsNeverWithin(t *testing.T) {
-	if (history.Moment{}).Within(-1, 1) {
-		t.Error("it is within")
-	}
-	for at, want := range map[history.Offset]bool{1: true, 2: true, 3: false, 0: false} {
-		if got := (history.Moment{At: at, OK: true}).Within(1, 3); got != want {
-			t.Errorf("%d within 1 and 3: %v", at, got)
-		}
-	}
-}
-
-func TestEnded(t *testing.T) {
-	for phase, want := range map[string]bool{"Pending": false, "Running": false, "Unknown": false, "Succeeded": true, "Failed": true} {
-		if got := (history.Pod{Phase: phase}).Ended(); got != want {
-			t.Errorf("%s: %t", phase, got)
-		}
-	}
-}
-
-func TestUnderPressure(t *testing.T) {
-	for taint, want := range map[string]bool{
-		"node.kubernetes.io/memory-pressure:NoSchedule": true, "node.kubernetes.io/disk-pressure:NoSchedule": true, "node.kubernetes.io/pid-pressure:NoSchedule": false, "": false,
-	} {
-		if got := (history.Node{Taints: []string{"a=b:NoExecute", taint}}).UnderPressure(); got != want {
-			t.Errorf("%s: %t", taint, got)
-		}
-	}
-}
-
-func TestTroubles(t *testing.T) {
-	run := historytest.Healthy().Trouble(3*s, "first").Trouble(4*s, "second").Run()
-	got := run.Troubles()
-	if len(got) != 2 || got[0].T != 3*s || got[0].Trouble.What != "first" || got[1].Trouble.What != "second" {
-		t.Errorf("troubles: %+v", got)
-	}
-}
-
 func TestStateAt(t *testing.T) {
 	run := historytest.Healthy().Run()
 	workload := historytest.BackendWorkload(0, 0)

@@ -106,18 +106,3 @@ func TestFilesStaySmall(t *testing.T) {
 		t.Errorf("%d of %d requests, error %v, incomplete %q", len(got), len(want), err, run.Incomplete)
 	}
 }
-
-func TestRollingNothingMakesNoFile(t *testing.T) {
-	w, dir := create(t)
-	requests := requestWriter(t, w, "worker-0")
-	must(t, requests.Roll())
-	must(t, requests.Append(Request{Lane: LaneFresh, Outcome: OK, Done: 1})) // too recent to be written
-	must(t, requests.Roll())
-	if files, _ := filepath.Glob(filepath.Join(dir, RequestsFolder, "*")); len(files) != 0 {
-		t.Errorf("files: %v", files)
-	}
-	must(t, w.Close())
-	if files, _ := filepath.Glob(filepath.Join(dir, RequestsFolder, "*")); len(files) != 1 {
-		t.Errorf("files: %v", files)
-	}
-}

@@ -117,18 +117,6 @@ func TestARecordReadsAsItWasWritten(t *testing.T) {
 	}
 }
 
-func TestEveryLineReachesTheSystemAtOnce(t *testing.T) {
-	w, dir := create(t)
-	for n := 2; n < 5; n++ {
-		must(t, w.Append(Event{T: w.Now(), Trouble: &Trouble{What: "x"}}))
-		data, err := os.ReadFile(filepath.Join(dir, EventsFile))
-		must(t, err)
-		if got := strings.Count(string(data), "\n"); got != n {
-			t.Fatalf("%d lines in the file, want %d", got, n)
-		}
-	}
-}
-
 func TestAppendFromManyGoroutines(t *testing.T) {
 	w, dir := create(t)
 	var all sync.WaitGroup
@@ -181,29 +169,6 @@ func TestCreateSpoilsNoRecord(t *testing.T) {
 	}
 	if _, err := Open(dir); err != nil {
 		t.Error(err)
-	}
-}
-
-func TestCreateWhereItCannot(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "file")
-	must(t, os.WriteFile(file, nil, 0o600))
-	if _, err := Create(filepath.Join(file, "x"), Header{}); !errors.Is(err, syscall.ENOTDIR) {
-		t.Errorf("error %v", err)
-	}
-}
-
-func TestBaseIsNowUnlessGiven(t *testing.T) {
-	before := time.Now()
-	w, err := Create(t.TempDir(), Header{})
-	must(t, err)
-	if w.Base().Before(before) || w.Base().After(time.Now()) || w.Now() < 0 {
-		t.Errorf("base %v, now %v", w.Base(), w.Now())
-	}
-	given := time.Now().Add(-time.Hour)
-	w, err = Create(t.TempDir(), Header{Base: given})
-	must(t, err)
-	if !w.Base().Equal(given) || w.Now() < time.Hour {
-		t.Errorf("base %v, now %v", w.Base(), w.Now())
 	}
 }
 

@@ -3,7 +3,6 @@ package historytest_test
 import (
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -32,18 +31,5 @@ func TestWhatIsWrittenIsWhatRunReturns(t *testing.T) {
 	}
 	if wantRows, gotRows := rows(t, want), rows(t, got); !slices.Equal(wantRows, gotRows) {
 		t.Errorf("%d requests are not the %d that were written", len(gotRows), len(wantRows))
-	}
-}
-
-func TestAnIncompleteRunIsWrittenAsOne(t *testing.T) {
-	dir := t.TempDir()
-	if err := historytest.Healthy().Incomplete("killed").Write(dir); err != nil {
-		t.Fatal(err)
-	}
-	if run, err := history.Open(dir); err != nil || !strings.Contains(run.Incomplete, "the harness was killed") {
-		t.Errorf("incomplete %q, error %v", run.Incomplete, err)
-	}
-	if err := historytest.New().Write(dir); err == nil {
-		t.Error("a record was written over another")
 	}
 }

@@ -158,19 +158,6 @@ func TestSamples(t *testing.T) {
 	})
 }
 
-func TestStallMeterKeepsTheWorst(t *testing.T) {
-	m := &stallMeter{}
-	for _, late := range []time.Duration{3, 9, -2, 5} {
-		m.note(late)
-	}
-	if got := m.take(); got != 9 {
-		t.Errorf("worst %d, want 9", got)
-	}
-	if got := m.take(); got != 0 {
-		t.Errorf("worst %d after it was taken, want 0", got)
-	}
-}
-
 // A process that was stopped is late for its interval by the same time. Here the runtime stops the world to dump the heap into a
 // pipe, whose reader reads one byte and then pauses.
 func TestStallMeterSeesAStop(t *testing.T) {

@@ -65,21 +65,6 @@ func TestRunFileReadsAsItWasWritten(t *testing.T) {
 	}
 }
 
-func TestRunFileThatCannotBeWritten(t *testing.T) {
-	dir := t.TempDir()
-	must(t, os.Mkdir(filepath.Join(dir, FileName), 0o755))
-	if err := someRunFile().Write(dir); err == nil || !strings.Contains(err.Error(), "write "+filepath.Join(dir, FileName)) {
-		t.Errorf("error %v", err)
-	}
-	if entries, _ := os.ReadDir(dir); len(entries) != 1 {
-		t.Errorf("left behind: %v", entries)
-	}
-	bad := File{Scenarios: []ScenarioResult{{Verdicts: []json.RawMessage{json.RawMessage("{")}}}}
-	if err := bad.Write(t.TempDir()); err == nil || !strings.Contains(err.Error(), "write run.json: ") {
-		t.Errorf("error %v", err)
-	}
-}
-
 func TestRunFileThatCannotBeRead(t *testing.T) {
 	empty := t.TempDir()
 	if _, err := ReadFile(empty); err == nil || !strings.Contains(err.Error(), "no run.json in "+empty+": give a run's folder") {
