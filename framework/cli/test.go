@@ -33,47 +33,28 @@ type testFlags struct {
 }
 
 // testLong is the help of `holdfast test`.
-const testLong = `test reads what to test from holdfast.yaml, or from the given file, or from flags. It makes a cluster, deploys the manifests of an
-application to it, sends requests to the URLs while pods and nodes are taken away, judges the record, and writes a report. It removes
-everything that it created, also after Ctrl-C.
+const testLong = `test makes a cluster, deploys the manifests of an application to it, sends requests to its URLs while pods and nodes are taken away, judges the
+record, and writes a report. What to test is in holdfast.yaml, or in the given file, or in flags. It removes everything that it created, also after
+Ctrl-C.
 
-A URL names a Service of the application, as its clients in the cluster do: http://web/ or http://web.shop.svc:8080/health, or the host
-of one of its Ingresses or HTTPRoutes, whose controller is among the manifests. Services of type LoadBalancer get addresses. Requests
-speak HTTP/1.1, on new connections and on reused ones. Status 200 is a good answer. Every other answer counts as a failure, and so does every
-request that the client's library sends a second time without telling. If a request fails before anything is disturbed, the test ends.
-A ws or wss URL opens WebSockets. In holdfast.yaml, a probe also sends messages over them, speaks HTTP/2, asks the health service of a
-gRPC server or calls a method, or speaks TCP; and it says which certificate authorities are trusted.
+A URL names a Service of the application, as its clients in the cluster do (http://web/, http://web.shop.svc:8080/health), or the host of one of its
+Ingresses or HTTPRoutes, whose controller is among the manifests. Requests speak HTTP/1.1, on new connections and on reused ones. Each answer but
+status 200 is a failure, and so is a request that the client's library silently sent again. holdfast.yaml names other protocols and expectations.
 
-Manifests are files, a kustomization, or a Helm chart. A chart is rendered by your own helm, or by one that is compiled once, and its hooks
-run as in a first installation. What --before names is created, and ready, before everything else: CustomResourceDefinitions, operators,
-controllers. Objects may be in several namespaces; what is tested is in one. Custom resources by which no request is answered, such as
-ServiceMonitors, are left out with a note, unless something defines their kind. What cannot work in this cluster is listed object by object
-before anything is created: Secrets that no object creates, nodes and kinds that it does not have, requests larger than the machine. What the
-API server refuses is listed as soon as it answers, while nodes still join.
+Manifests are files, a kustomization, or a Helm chart. What --before names is ready before everything else: CustomResourceDefinitions, operators,
+controllers. What cannot work in this cluster is listed before anything is created. Images come from --image, from the local container engine and,
+unless --pull is never, from their registries. A registry in the cluster serves them under the names that the manifests have.
 
-If a promise is broken, the report names the cause, and the patch that takes it away if there is one. With --fix the patch is applied
-to the copy in the cluster, and the same is done again: cured, or not.
+If a promise is broken, the report names the cause, and the patch that takes it away if there is one. --fix applies the patch to the copy in the
+cluster, and does the same again. --ablate takes the good practices in the manifests away one by one, and says what happened without each. --check
+creates nothing and lists what would be done and promised, and what is untested. --watch keeps the cluster and tests again when the manifests, the
+file or an image archive changes.
 
-No request fails during a rollout, a drain, a deletion or scaling. After a loss only the requests to the lost pods fail, until Kubernetes
-must have noticed. In holdfast.yaml, promises says otherwise: for each class of faults, and for a probe by its name. What is weaker than the
-default stands in each verdict.
+No request fails during a rollout, a drain, a deletion or scaling. After a loss only the requests to the lost pods fail, until Kubernetes must have
+noticed. In holdfast.yaml, promises changes that for a class of faults or for a probe. A weaker promise stands in the verdict.
 
-With --ablate, the good practices in the manifests are taken away one by one, each under the fault that it is for: preStop hook, probes,
-strategy, grace period, spread constraints, affinity, replicas and disruption budget. A table at the end says what happened without each.
-Where a promise was broken, each patch that the audit proposes is tried in the same way, and a second table says what happened with it. It
-is advice, and never a failure.
-
-With --check, nothing is created: the file and the manifests are read, and what would be done and promised is listed, and what is untested.
-
-With --watch, the cluster stays. When the manifests, the file or an image archive changes, the test runs again on it, until Ctrl-C.
-
-A registry in the cluster serves the images under the names and digests that the manifests have, also those that custom resources and
-ConfigMaps name. They come from --image, which takes archives of 'docker save' and 'podman save', and references; from the local container
-engine; and, unless --pull is never, from their registries, which this machine asks once, with your own credentials. Nodes pull from
-nowhere else. What a pod needs and nobody has is listed before a cluster is made.
-
-What is done, to each Deployment, StatefulSet and DaemonSet behind a URL, or to one alone (drain:web, in holdfast.yaml {drain: web}), also to one that
-no URL leads to. A DaemonSet is neither drained nor scaled. All URLs are asked meanwhile: that the cache is gone must not be seen by clients of the pages.
+These faults meet each Deployment, StatefulSet and DaemonSet behind a URL, or one alone (drain:web, in holdfast.yaml {drain: web}). A DaemonSet is
+neither drained nor scaled.
 
   rollout      a rolling update of its pods, and the rollback
   drain        its node is drained, as before maintenance, for at most two minutes
