@@ -52,15 +52,6 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-func TestTooSlowSaysWhatWouldDo(t *testing.T) {
-	err := &TooSlowError{runfolder.Fit{Processors: 0.042, Requests: 31.4, PodStart: 12345 * time.Millisecond}}
-	for _, want := range []string{"at least 0.26 of a processor, 150 small requests a second", "gives the nodes 0.042 of a processor and 31 requests", "starts in 12.3s", "larger quota", "--load-rate 0.25"} {
-		if !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
-			t.Errorf("%q is not in %q", want, err)
-		}
-	}
-}
-
 func kill() scenario.Spec {
 	return scenario.Spec{
 		Name: "chaos/kill", Hold: 15 * time.Second, About: time.Minute, Notes: []string{"Known."}, LoadWorkers: scenario.LoadWorkers{Count: 4, OnWorkers: 1},
