@@ -6,6 +6,7 @@
 package suites_test
 
 import (
+	"fmt"
 	"os"
 	"testing"
 
@@ -13,13 +14,23 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/run"
 	"github.com/holdfast-ha/holdfast/framework/run/launch"
+	"github.com/holdfast-ha/holdfast/framework/run/progress"
+	"github.com/holdfast-ha/holdfast/framework/run/provider"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 )
 
 func TestScenarios(t *testing.T) {
-	settings, err := launch.SettingsFor(t.Context(), "ginkgo", "../artifacts", os.Stderr, len(scenario.All))
+	shown := progress.New(os.Stderr, len(scenario.All))
+	made, err := provider.Kind(t.Context(), os.Stderr, shown.Say)
 	if err != nil {
 		t.Fatal(err)
+	}
+	settings, err := launch.Settings(t.Context(), run.Options{Artifacts: "../artifacts"}, launch.Tools{Version: "ginkgo", Out: os.Stderr, Provider: made, Progress: shown})
+	if err != nil {
+		t.Fatal(err)
+	}
+	settings.Reproduce = func(name, _ string) string {
+		return fmt.Sprintf("holdfast run %s --scope full --seed %d", name, settings.Seed)
 	}
 	started, err := run.Start(settings)
 	if err != nil {

@@ -25,11 +25,10 @@ import (
 
 // certifyFlags are the flags of `holdfast certify`.
 type certifyFlags struct {
-	provider, from, to, timings, proxyMode, artifacts, plant, app string
-	profiles                                                      []string
-	seed                                                          uint64
-	keep, keepLogs                                                bool
-	running                                                       runningFlags
+	run.Options
+	provider, from, to, plant, app string
+	profiles                       []string
+	running                        runningFlags
 }
 
 // certifyCommand is the command `holdfast certify`.
@@ -87,15 +86,15 @@ the certification was interrupted.`,
 	flags.StringVar(&f.from, "from", "", "version of the new cluster, such as v1.36.3")
 	flags.StringVar(&f.to, "to", "", "version to upgrade it to, such as v1.37.0")
 	flags.StringSliceVar(&f.profiles, "profile", []string{"core"}, "what to certify: core (about five minutes before and after the upgrade), extended, or both")
-	flags.StringVar(&f.timings, "timings", string(clusters.Stock), "stock: Kubernetes' own; or lab, which detects a lost node in seconds, and may mark every node lost while the API server restarts")
-	flags.StringVar(&f.proxyMode, "proxy-mode", "", proxyModeHelp)
-	flags.StringVar(&f.artifacts, "artifacts", "artifacts", "folder for the record and the certificate")
-	flags.Uint64Var(&f.seed, "seed", 0, "seed of all random choices; default: a new one, which the certificate names")
+	flags.StringVar((*string)(&f.Profile), "timings", string(clusters.Stock), "stock: Kubernetes' own; or lab, which detects a lost node in seconds, and may mark every node lost while the API server restarts")
+	flags.StringVar((*string)(&f.ProxyMode), "proxy-mode", "", proxyModeHelp)
+	flags.StringVar(&f.Artifacts, "artifacts", "artifacts", "folder for the record and the certificate")
+	flags.Uint64Var(&f.Seed, "seed", 0, "seed of all random choices; default: a new one, which the certificate names")
 	flags.StringVar(&f.plant, "plant", "", "break the upgrade on purpose, to show that the certificate catches it: "+strings.Join(upgrade.Names(), ", "))
 	flags.StringVar(&f.app, "app", "", "holdfast.yaml, or its folder, of an application that the upgrade is to be invisible to")
 	f.running.add(cmd)
-	flags.BoolVar(&f.keep, "keep", false, "keep the cluster; a cluster whose upgrade failed stays as it was then")
-	flags.BoolVar(&f.keepLogs, "keep-logs", false, "keep node and pod logs also of scenarios that held")
+	flags.BoolVar(&f.Keep, "keep", false, "keep the cluster; a cluster whose upgrade failed stays as it was then")
+	flags.BoolVar(&f.KeepLogs, "keep-logs", false, "keep node and pod logs also of scenarios that held")
 	return cmd
 }
 
@@ -107,7 +106,7 @@ func (f certifyFlags) validate() ([]scenario.Profile, error) {
 	if err := clusters.CheckUpgrade(f.from, f.to); err != nil {
 		return nil, err
 	}
-	spec := clusters.Spec{Zones: []string{"a"}, Profile: clusters.ProfileName(f.timings), ProxyMode: clusters.ProxyMode(f.proxyMode)}
+	spec := clusters.Spec{Zones: []string{"a"}, Profile: f.Profile, ProxyMode: f.ProxyMode}
 	if err := spec.Validate(); err != nil {
 		return nil, err
 	}
@@ -135,7 +134,7 @@ func (f certifyFlags) run(cmd *cobra.Command, version string, profiles []scenari
 	if err != nil {
 		return err
 	}
-	plan := certify.NewPlan(profiles, spec, broken.Workload, f.timings == string(clusters.Stock))
+	plan := certify.NewPlan(profiles, spec, broken.Workload, f.Profile == clusters.Stock)
 	if f.app != "" {
 		if plan.Application, err = application(ctx, f.app, f.from, spec, cmd.ErrOrStderr()); err != nil {
 			return exit.Unread(err)
@@ -161,16 +160,14 @@ func (f certifyFlags) run(cmd *cobra.Command, version string, profiles []scenari
 		return err
 	}
 	// As with kubeadm, a controller that cannot renew its lease must restart with fresh node heartbeats, and not mark every node lost: LeaderElection.
-	base, err := launch.Settings(ctx, run.Options{
-		Scope: "full", Profile: clusters.ProfileName(f.timings), ProxyMode: clusters.ProxyMode(f.proxyMode), LeaderElection: true,
-		Artifacts: f.artifacts, Seed: f.seed, Keep: f.keep, KeepLogs: f.keepLogs,
-	}, launch.Tools{Version: version, Out: out, Provider: p, Progress: progress})
+	f.Scope, f.LeaderElection = "full", true
+	base, err := launch.Settings(ctx, f.Options, launch.Tools{Version: version, Out: out, Provider: p, Progress: progress})
 	if err != nil {
 		return err
 	}
 	sayTo(out)("certify %s: %s to %s, about %s\n", base.RunID, f.from, f.to, plan.About())
 	c := &certify.Certification{
-		Plan: plan, From: from, To: to, Settings: base, Planted: f.plant, Engine: p.Engine, Reproduce: certifyAgain(cmd, base.Seed), KeepBroken: f.keep,
+		Plan: plan, From: from, To: to, Settings: base, Planted: f.plant, Engine: p.Engine, Reproduce: certifyAgain(cmd, base.Seed), KeepBroken: f.Keep,
 		Ended: func(part string, file runfolder.File) error {
 			_, err := fmt.Fprintf(out, "\n%s: %s\n\n", part, summaryOf(file))
 			return err

@@ -83,7 +83,7 @@ func (f *runningFlags) around(ctx context.Context, access *existing.Access, own 
 	}
 	a := &around{
 		choice: appfile.Choice{File: fileOf(own.app), URLs: f.urls, Faults: file.Faults}, reader: reader, out: out, refused: map[string]string{},
-		asked: intent.Options{Context: f.cluster.Context(), Disturb: true, Seed: own.seed},
+		asked: intent.Options{Context: f.cluster.Context(), Disturb: true, Seed: own.Seed},
 		// The requests come from where they come from during the upgrade, which drains the nodes on which load workers could be.
 		options: session.Options{Access: access, Image: f.image, From: history.LoadOutside, Recover: f.recover, Out: out, Say: sayTo(out)},
 	}

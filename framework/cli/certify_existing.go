@@ -107,7 +107,7 @@ func (f *runningFlags) certify(cmd *cobra.Command, version string, own certifyFl
 	if err != nil {
 		return exit.Usage(err)
 	}
-	own.seed = launch.Seed(own.seed)
+	own.Seed = launch.Seed(own.Seed)
 	var tries *around
 	if f.disturb {
 		if tries, err = f.around(ctx, access, own, out); err != nil {
@@ -122,19 +122,19 @@ func (f *runningFlags) certify(cmd *cobra.Command, version string, own certifyFl
 	if err != nil {
 		return err
 	}
-	id, dir, err := launch.NewFolder(own.artifacts)
+	id, dir, err := launch.NewFolder(own.Artifacts)
 	if err != nil {
 		return err
 	}
 	c := &certify.Existing{
-		Dir: dir, ID: id, Holdfast: version, Seed: own.seed, Reproduce: certifyAgain(cmd, own.seed),
+		Dir: dir, ID: id, Holdfast: version, Seed: own.Seed, Reproduce: certifyAgain(cmd, own.Seed),
 		Cluster: f.about(access, survey), Probes: probesOf(probes),
 		Ended: func(part string, file runfolder.File) error {
 			_, err := fmt.Fprintf(out, "\n%s: %s\n\n", part, summaryOf(file))
 			return err
 		},
 	}
-	run := recording.Run{ID: id, Holdfast: version, Seed: own.seed, Args: os.Args[1:], Again: c.Reproduce}
+	run := recording.Run{ID: id, Holdfast: version, Seed: own.Seed, Args: os.Args[1:], Again: c.Reproduce}
 	if c.Features, c.Refused = notAsked(); tries != nil {
 		c.Features, c.Refused = tries.features, tries.refused
 		c.Disturb = func(ctx context.Context, _, dir string) (runfolder.File, error) {

@@ -23,20 +23,6 @@ import (
 	"github.com/holdfast-ha/holdfast/workloads"
 )
 
-// SettingsFor are the settings of a run that the ginkgo command starts: those of `holdfast run` without flags.
-func SettingsFor(ctx context.Context, version, artifacts string, out io.Writer, scenarios int) (run.Settings, error) {
-	progress := progress.New(out, scenarios)
-	p, err := provider.Kind(ctx, out, progress.Say)
-	if err != nil {
-		return run.Settings{}, err
-	}
-	s, err := Settings(ctx, run.Options{Scope: "full", Artifacts: artifacts}, Tools{Version: version, Out: out, Provider: p, Progress: progress})
-	s.Reproduce = func(name, _ string) string {
-		return fmt.Sprintf("holdfast run %s --seed %d", cmp.Or(name, "--scope full"), s.Seed)
-	}
-	return s, err
-}
-
 // Tools are what a run needs beside its options.
 type Tools struct {
 	Version  string // of the harness
