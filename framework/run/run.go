@@ -1,12 +1,24 @@
+// Package run runs scenarios on real clusters: see runner.story. For each scenario it creates a cluster or reuses the last one,
+// deploys the workload, injects the faults while load flows, reverts them, collects what was observed, judges the record and
+// removes the workload. An interrupted run is continued by Resume.
+//
+// It knows neither how a cluster is created (package clusters), nor what a fault does (fault), nor what a promise means
+// (invariant).
 package run
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/base/poll"
+	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/judge"
+	"github.com/holdfast-ha/holdfast/framework/judge/verdict"
 	"github.com/holdfast-ha/holdfast/framework/run/progress"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 )
@@ -64,4 +76,98 @@ func (a *attempt) story(ctx context.Context, s scenario.Spec) result {
 	out := a.judge(s, dir, err)
 	a.clear(ctx, env, out, err)
 	return out
+}
+
+// again runs a scenario once more if it was Unknown because the machine was busy. Its verdict is that of the second run. A broken promise stays
+// broken.
+func (r *runner) again(ctx context.Context, s scenario.Spec, first result) result {
+	if first.outcome != verdict.Unknown || !first.busy || first.interrupted || ctx.Err() != nil || r.stop != nil || r.pool.broken != nil {
+		return first
+	}
+	aside, err := r.withdraw(s)
+	if err != nil {
+		r.settings.Progress.Note(fmt.Sprintf("  %s cannot run again: %v", s.Name, err))
+		return first
+	}
+	r.settings.Progress.Note(fmt.Sprintf("  %s runs again: it was Unknown because the machine was busy", s.Name))
+	r.settings.Progress.More()
+	note := fmt.Sprintf("It ran first while the machine was busy, and was Unknown: %s. That record is in %s/%s.", first.why, aside, s.Name)
+	s.Notes = append(slices.Clone(s.Notes), note)
+	return r.one(ctx, s)
+}
+
+// withdraw takes the result of a scenario that is to run again out of run.json, and sets its record aside. After an error, the result is in run.json.
+func (r *runner) withdraw(s scenario.Spec) (aside string, err error) {
+	if aside, err = runfolder.Aside(r.settings.Dir); err != nil {
+		return "", err
+	}
+	all := r.file.Scenarios
+	r.file.Scenarios = slices.DeleteFunc(slices.Clone(all), func(kept runfolder.ScenarioResult) bool { return kept.Name == s.Name })
+	// run.json comes first: if this process is killed now, a resumption sets the record aside.
+	if err = r.file.Write(r.settings.Dir); err == nil {
+		err = runfolder.SetAside(r.settings.Dir, aside, []string{s.Name})
+	}
+	if err != nil {
+		r.file.Scenarios = all
+		return "", errors.Join(err, r.file.Write(r.settings.Dir))
+	}
+	return aside, nil
+}
+
+// cure runs a scenario whose promise was broken again, with its remedies applied to the application, and says whether they cured it. The
+// first result stays as it is: the manifests are as they were.
+func (r *runner) cure(ctx context.Context, s scenario.Spec, broken result) {
+	if !r.settings.Cure || broken.outcome != verdict.Violated || ctx.Err() != nil || r.stop != nil {
+		return
+	}
+	fixed, rules, err := withFixes(s, broken.remedies)
+	if err != nil {
+		r.settings.Progress.Note("  the remedies cannot be applied: " + err.Error())
+		return
+	}
+	if len(rules) == 0 {
+		r.settings.Progress.Note("  no patch is known that takes the cause away")
+		return
+	}
+	r.settings.Progress.More()
+	again := r.one(ctx, fixed)
+	r.settings.Progress.Note(fmt.Sprintf("  %s (%s)", broken.tried().Cured(again.tried(), strings.Join(rules, ", ")), fixed.Name))
+}
+
+// tried is what came of a scenario, to be compared with another run of it.
+func (r result) tried() judge.Tried {
+	return judge.Tried{Outcome: r.outcome, Verdicts: r.verdicts, Remedies: r.remedies}
+}
+
+// withFixes is the same scenario of the application with the fixes of some remedies.
+func withFixes(s scenario.Spec, remedies []judge.Remedy) (fixed scenario.Spec, rules []string, err error) {
+	steps, rules := judge.Fixes(remedies)
+	fixed, err = s.Fixed(steps)
+	if err != nil {
+		return s, nil, err
+	}
+	fixed.Name += judge.FixedSuffix
+	fixed.Claim = "with " + strings.Join(rules, ", ") + " mended, " + s.Claim
+	return fixed, rules, nil
+}
+
+// further runs the scenarios that are made of a judged one and of what the audit found in its workload.
+func (r *runner) further(ctx context.Context, s scenario.Spec, found result) {
+	if r.settings.Further == nil || found.outcome == "" || found.err != nil {
+		return
+	}
+	more, err := r.settings.Further(s, found.outcome, found.findings)
+	if err != nil {
+		r.settings.Progress.Note("  " + err.Error())
+		return
+	}
+	for range more {
+		r.settings.Progress.More()
+	}
+	for _, one := range more {
+		if ctx.Err() != nil || r.stop != nil {
+			return
+		}
+		r.one(ctx, one)
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	mathrand "math/rand/v2"
 	"slices"
 	"time"
 
@@ -169,4 +170,115 @@ func (s Started) Scenario(ctx context.Context, spec scenario.Spec) (skipped stri
 func (s Started) End(ctx context.Context) error {
 	s.runner.end(ctx)
 	return s.runner.finish(nil)
+}
+
+// Batch is a run with its own folder, settings and scenarios. Batches share their clusters.
+type Batch struct {
+	Name     string
+	Settings Settings
+	Chosen   []scenario.Spec // in this order
+}
+
+// Batches runs batches one after the other. An early end leaves the earlier batches whole. Clusters are opened and closed by the
+// settings of the first batch. After is called with the run.json of each batch that was begun, also if it was interrupted. If it
+// returns false, the following batches are not begun. Batches returns how many batches were run to their end. An error means that
+// a run.json could not be written.
+func Batches(ctx context.Context, batches []Batch, after func(batch int, f runfolder.File) (goOn bool)) (whole int, err error) {
+	if len(batches) == 0 {
+		return 0, errors.New("start: no batches")
+	}
+	for _, b := range batches {
+		if len(b.Chosen) == 0 {
+			return 0, fmt.Errorf("start %s: no scenarios were chosen", b.Name)
+		}
+		if err := b.Settings.validate(); err != nil {
+			return 0, err
+		}
+	}
+	r, err := begin(batches[0].Settings)
+	if err != nil {
+		return 0, err
+	}
+	defer r.end(ctx)
+	for n, b := range batches {
+		if ctx.Err() != nil {
+			break
+		}
+		if n > 0 { // the first batch starts with the whole run
+			b.Settings.Started = time.Now()
+		}
+		if err := r.next(b.Settings); err != nil {
+			return whole, err
+		}
+		begun := 0
+		for ; begun < len(b.Chosen) && ctx.Err() == nil; begun++ {
+			r.takeTurn(ctx, b.Chosen[begun])
+		}
+		if begun == len(b.Chosen) {
+			whole++
+		}
+		err = errors.Join(err, r.finish(b.Chosen))
+		if !after(n, r.file) {
+			break
+		}
+	}
+	return whole, err
+}
+
+// Repeat runs the chosen scenarios once in each round. A round is a Batch.
+func Repeat(ctx context.Context, rounds []Settings, chosen []scenario.Spec, after func(round int, f runfolder.File)) (whole int, err error) {
+	// Every second round is in reverse order. It begins with the cluster of the round before, and no scenario always follows the
+	// same other scenario.
+	forth := ByCluster(chosen)
+	back := slices.Clone(forth)
+	slices.Reverse(back)
+	batches := make([]Batch, len(rounds))
+	for n, s := range rounds {
+		batches[n] = Batch{Name: fmt.Sprintf("round %d", n+1), Settings: s, Chosen: [][]scenario.Spec{forth, back}[n%2]}
+	}
+	return Batches(ctx, batches, func(round int, f runfolder.File) bool {
+		after(round, f)
+		return true
+	})
+}
+
+// RoundSeed is the seed of a round, counted from 1. It has 53 bits, as JSON's numbers do.
+func RoundSeed(seed uint64, round int) uint64 {
+	return mathrand.New(mathrand.NewPCG(seed, uint64(round))).Uint64()>>11 | 1
+}
+
+// budget is the time of a run: it decides which scenarios a run with a limited time still begins. The zero value is no limit.
+type budget struct {
+	Limit time.Duration
+	Began time.Time
+
+	ended time.Duration // how long what has ended takes on two cores
+	spent bool
+}
+
+// Fits reports whether a scenario would end within the limit, at the pace of those that have ended. The pace includes
+// making the clusters, and is at least that of two cores: that the first scenarios were fast says little about the others. Once something was left
+// out, all else is: a short one that still fits tells less. What tells most always fits.
+func (b *budget) Fits(s scenario.Spec, now time.Time) bool {
+	if b.Limit == 0 || s.First {
+		return true
+	}
+	about := s.About
+	passed := now.Sub(b.Began)
+	if b.ended > 0 && passed > b.ended {
+		about = time.Duration(about.Seconds() * passed.Seconds() / b.ended.Seconds() * float64(time.Second))
+	}
+	b.spent = b.spent || passed > b.Limit || about > b.Limit-passed
+	return !b.spent
+}
+
+// Ended notes that a scenario has ended.
+func (b *budget) Ended(s scenario.Spec) { b.ended += s.About }
+
+// Spent is why scenarios were left out, as in runfolder.File.Interrupted; empty: none was.
+func (b *budget) Spent() string {
+	if !b.spent {
+		return ""
+	}
+	return runfolder.OutOfTime + b.Limit.String()
 }
