@@ -1,10 +1,10 @@
 package backend
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
 	"time"
 
@@ -42,30 +42,8 @@ const (
 	EnvZones = "HOLDFAST_ZONES"
 )
 
-// Args is the command line that Parse reads. Default values are left out.
-func (o Options) Args() []string {
-	var args []string
-	add := func(name, value, otherwise string) {
-		if value != "" && value != otherwise {
-			args = append(args, "--"+name+"="+value)
-		}
-	}
-	add("listen", o.Listen, "")
-	add("start-delay", o.StartDelay.String(), "0s")
-	add("service-time", o.ServiceTime.String(), "0s")
-	add("ending-time", o.EndingTime.String(), "0s")
-	add("work", o.Work.String(), "0s")
-	add("broken", string(o.Broken), "")
-	add("at-term", string(o.Serve.AtTerm), "")
-	add("quiet", o.Serve.Quiet.String(), "0s")
-	add("limit", o.Serve.Limit.String(), "0s")
-	add("close-after", strconv.Itoa(o.Serve.CloseAfter), "0")
-	return args
-}
-
-// Parse reads a command line and the environment.
-func Parse(args []string, getenv func(string) string) (Options, error) {
-	o := Options{Pod: getenv(EnvPod), Node: getenv(EnvNode), Revision: getenv(EnvRevision)}
+// flags are the command line of a backend, which sets the options.
+func (o *Options) flags() *flag.FlagSet {
 	flags := flag.NewFlagSet("backend", flag.ContinueOnError)
 	flags.SetOutput(io.Discard) // the returned error contains the message
 	flags.StringVar(&o.Listen, "listen", ":8080", "host:port to listen on")
@@ -73,24 +51,27 @@ func Parse(args []string, getenv func(string) string) (Options, error) {
 	flags.DurationVar(&o.ServiceTime, "service-time", 0, "delay before each answer")
 	flags.DurationVar(&o.EndingTime, "ending-time", 0, "delay before each answer while the backend drains")
 	flags.DurationVar(&o.Work, "work", 0, "CPU time that each answer takes")
-	flags.Func("broken", "do not serve but crash or hang", func(s string) error {
-		o.Broken = Broken(s)
-		return o.Broken.validate()
-	})
-	flags.Func("at-term", "what to do at SIGTERM: "+serve.Ways(), func(s string) error {
-		o.Serve.AtTerm = serve.AtTerm(s)
-		return o.Serve.Validate()
-	})
-	flags.DurationVar(&o.Serve.Quiet, "quiet", 0, "quiet period after which a drain ends")
-	flags.DurationVar(&o.Serve.Limit, "limit", 0, "maximum duration of a drain, and duration of a hold")
+	flags.StringVar((*string)(&o.Broken), "broken", "", "do not serve but crash or hang")
 	flags.IntVar(&o.Serve.CloseAfter, "close-after", 0, "close a connection after this number of requests")
-	if err := flags.Parse(args); err != nil {
-		return o, fmt.Errorf("backend: %w", err)
+	o.Serve.AddFlags(flags)
+	return flags
+}
+
+// Args is the command line that Parse reads. Default values are left out.
+func (o Options) Args() []string {
+	var set Options
+	flags := set.flags()
+	set = o
+	return serve.Args(flags)
+}
+
+// Parse reads a command line and the environment.
+func Parse(args []string, getenv func(string) string) (Options, error) {
+	o := Options{Pod: getenv(EnvPod), Node: getenv(EnvNode), Revision: getenv(EnvRevision)}
+	if err := serve.Parse(o.flags(), args); err != nil {
+		return o, err
 	}
-	if flags.NArg() > 0 {
-		return o, fmt.Errorf("backend: unexpected argument %q", flags.Arg(0))
-	}
-	if err := o.Serve.Validate(); err != nil {
+	if err := errors.Join(o.Broken.validate(), o.Serve.Validate()); err != nil {
 		return o, fmt.Errorf("backend: %w", err)
 	}
 	zone, err := zoneOf(o.Node, getenv(EnvZones))

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"strconv"
 	"strings"
 	"time"
 
@@ -110,48 +109,14 @@ func (o Options) Validate() error {
 	return o.Serve.Validate()
 }
 
-// Args is the command line that Parse reads. Default values are left out.
-func (o Options) Args() []string {
-	var args []string
-	add := func(name, value, otherwise string) {
-		if value != otherwise {
-			args = append(args, "--"+name+"="+value)
-		}
-	}
-	add("listen", o.Listen, "")
-	add("namespace", o.Namespace, "")
-	add("service", o.Service, "")
-	add("upstreams", strings.Join(o.Upstreams, ","), "")
-	add("no-health", strconv.FormatBool(o.Health.Off), "false")
-	add("health-every", o.Health.Every.String(), "0s")
-	add("health-timeout", o.Health.Timeout.String(), "0s")
-	add("unhealthy-after", strconv.Itoa(o.Health.UnhealthyAfter), "0")
-	add("healthy-after", strconv.Itoa(o.Health.HealthyAfter), "0")
-	add("no-ejection", strconv.FormatBool(o.Ejection.Off), "false")
-	add("eject-after", strconv.Itoa(o.Ejection.After), "0")
-	add("eject-for", o.Ejection.For.String(), "0s")
-	add("per-try", o.PerTry.String(), "0s")
-	add("connect", o.Connect.String(), "0s")
-	add("max-tries", strconv.Itoa(o.MaxTries), "0")
-	add("no-keep-alive", strconv.FormatBool(o.NoKeepAlive), "false")
-	add("at-term", string(o.Serve.AtTerm), "")
-	add("quiet", o.Serve.Quiet.String(), "0s")
-	add("limit", o.Serve.Limit.String(), "0s")
-	return args
-}
-
-// Parse reads a command line.
-func Parse(args []string) (Options, error) {
-	var o Options
+// flags are the command line of a gateway, which sets the options.
+func (o *Options) flags() *flag.FlagSet {
 	flags := flag.NewFlagSet("gateway", flag.ContinueOnError)
 	flags.SetOutput(io.Discard) // the returned error contains the message
 	flags.StringVar(&o.Listen, "listen", "", "host:port to listen on")
 	flags.StringVar(&o.Namespace, "namespace", "", "namespace of the Service")
 	flags.StringVar(&o.Service, "service", "", "Service whose ready endpoints are the upstreams")
-	flags.Func("upstreams", "comma-separated list of host:port, instead of a Service", func(s string) error {
-		o.Upstreams = strings.Split(s, ",")
-		return nil
-	})
+	flags.Var((*list)(&o.Upstreams), "upstreams", "comma-separated list of host:port, instead of a Service")
 	flags.BoolVar(&o.Health.Off, "no-health", false, "do not check upstreams")
 	flags.DurationVar(&o.Health.Every, "health-every", 0, "interval of health checks")
 	flags.DurationVar(&o.Health.Timeout, "health-timeout", 0, "time-out of a health check")
@@ -164,14 +129,33 @@ func Parse(args []string) (Options, error) {
 	flags.DurationVar(&o.Connect, "connect", 0, "time-out for connecting in one try")
 	flags.IntVar(&o.MaxTries, "max-tries", 0, "tries for a request, the first included")
 	flags.BoolVar(&o.NoKeepAlive, "no-keep-alive", false, "open a new connection for each try")
-	flags.StringVar((*string)(&o.Serve.AtTerm), "at-term", "", "what to do at SIGTERM: "+serve.Ways())
-	flags.DurationVar(&o.Serve.Quiet, "quiet", 0, "quiet period after which a drain ends")
-	flags.DurationVar(&o.Serve.Limit, "limit", 0, "maximum duration of a drain, and duration of a hold")
-	if err := flags.Parse(args); err != nil {
-		return o, fmt.Errorf("gateway: %w", err)
-	}
-	if flags.NArg() > 0 {
-		return o, fmt.Errorf("gateway: unexpected argument %q", flags.Arg(0))
+	o.Serve.AddFlags(flags)
+	return flags
+}
+
+// list is a comma-separated flag.
+type list []string
+
+func (l *list) String() string { return strings.Join(*l, ",") }
+
+func (l *list) Set(s string) error {
+	*l = strings.Split(s, ",")
+	return nil
+}
+
+// Args is the command line that Parse reads. Default values are left out.
+func (o Options) Args() []string {
+	var set Options
+	flags := set.flags()
+	set = o
+	return serve.Args(flags)
+}
+
+// Parse reads a command line.
+func Parse(args []string) (Options, error) {
+	var o Options
+	if err := serve.Parse(o.flags(), args); err != nil {
+		return o, err
 	}
 	if err := o.Validate(); err != nil {
 		return o, fmt.Errorf("gateway: %w", err)
