@@ -5,9 +5,7 @@ import (
 	"strconv"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
@@ -34,17 +32,15 @@ func (s *stream) conclude(ctx context.Context, w watch.Interface) error {
 	if err != nil {
 		return s.recordGap("it could not be compared with a list at the end: " + err.Error())
 	}
-	limit := time.NewTimer(catchUpLimit)
-	defer limit.Stop()
+	catchingUp, stop := context.WithTimeout(ctx, catchUpLimit)
+	defer stop()
 	for {
 		missing := s.unreported(found)
 		if missing == "" {
 			return s.ended()
 		}
 		select {
-		case <-ctx.Done():
-			return s.recordGap("a list at the end shows " + missing + ", which the watch never reported")
-		case <-limit.C:
+		case <-catchingUp.Done():
 			return s.recordGap("a list at the end shows " + missing + ", which the watch never reported")
 		case e, open := <-w.ResultChan():
 			if !open || e.Type == watch.Error {
@@ -78,30 +74,14 @@ func (s *stream) unreported(found listed) string {
 		return ""
 	}
 	for uid, object := range found.objects {
-		if was, known := s.known[uid]; !known || versionOf(was) != versionOf(object) {
-			return "a change of " + nameOf(object)
+		if was, known := s.known[uid]; !known || was.GetResourceVersion() != object.GetResourceVersion() {
+			return "a change of " + object.GetName()
 		}
 	}
 	for uid, object := range s.known {
 		if _, there := found.objects[uid]; !there {
-			return "that " + nameOf(object) + " is gone"
+			return "that " + object.GetName() + " is gone"
 		}
 	}
 	return ""
-}
-
-func versionOf(o runtime.Object) string {
-	object, err := meta.Accessor(o)
-	if err != nil {
-		return ""
-	}
-	return object.GetResourceVersion()
-}
-
-func nameOf(o runtime.Object) string {
-	object, err := meta.Accessor(o)
-	if err != nil {
-		return "an object"
-	}
-	return object.GetName()
 }

@@ -9,7 +9,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 )
 
@@ -75,20 +74,6 @@ func TestAWatchThatIsLateByItsDates(t *testing.T) {
 					}
 				})
 			})
-		}
-	}
-}
-
-// What was only listed, or had been told to end before, has no date that counts.
-func TestWhatHasNoDate(t *testing.T) {
-	old := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: types.UID("a"), DeletionTimestamp: new(metav1.Now())}}
-	for name, test := range map[string]struct{ is, was metav1.Object }{
-		"no creation":     {&corev1.Pod{}, nil},
-		"still ending":    {old, old},
-		"a common change": {&corev1.Pod{}, &corev1.Pod{}},
-	} {
-		if at, ok := datedBy(test.is, test.was); ok {
-			t.Errorf("%s: %s", name, at)
 		}
 	}
 }

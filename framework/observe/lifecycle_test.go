@@ -5,7 +5,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
@@ -85,12 +84,6 @@ func TestContainersThatAreKilled(t *testing.T) {
 			t.Errorf("%s: killed: %t", name, got)
 		}
 	}
-}
-
-func TestPortsOfASlice(t *testing.T) {
-	port := int32(8080)
-	s := &discoveryv1.EndpointSlice{Ports: []discoveryv1.EndpointPort{{Port: &port}, {}}}
-	same(t, "ports", sliceEvent(s, history.Added).Slice.Ports, []int32{8080})
 }
 
 // TestRestartsOfSidecars: a sidecar runs as long as its pod, so that its restart disturbs clients as any other container's does. What prepares a pod is

@@ -17,7 +17,6 @@ import (
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/history/noise"
-	"github.com/holdfast-ha/holdfast/framework/observe/clocks"
 )
 
 // Sink accepts events; *history.Writer is one. Append may be called concurrently.
@@ -55,14 +54,7 @@ type Scope struct {
 	// Nodes are the containers of the nodes, if they are on this machine; nil: how much processor time they use is not recorded.
 	Nodes *noise.Nodes
 
-	clocks func() clocks.Reading // those of this machine; nil: the real ones
-}
-
-func (s Scope) readClocks() func() clocks.Reading {
-	if s.clocks != nil {
-		return s.clocks
-	}
-	return clocks.Read
+	clocks func() clockReading // those of this machine; nil: the real ones
 }
 
 // Start begins to watch the pods, Deployments, StatefulSets, in clusters of our own DaemonSets, EndpointSlices, PodDisruptionBudgets and Kubernetes Events of the scope, and all
@@ -78,12 +70,19 @@ func Start(ctx context.Context, client kubernetes.Interface, scope Scope, sink S
 	}
 	keep := func(e history.Event) { _ = sink.Append(e) } // if the record rejects an event, it is incomplete anyway
 	w.stopNoise = noise.Start(history.NoiseHarness, scope.Nodes, sink.Now, func(s noise.Sample) { keep(s.Event()) })
-	w.done.Go(func() { clocks.Watch(ctx, scope.readClocks(), sink.Now, keep) })
+	clocks := scope.clocks
+	if clocks == nil {
+		clocks = readClocks
+	}
+	w.done.Go(func() { watchClocks(ctx, clocks, sink.Now, keep) })
 	if !scope.Reading {
 		leases := client.CoordinationV1().Leases(scope.Namespaces[0])
 		echo := newEchoCaller(leases, sink)
 		streams = append(streams, streamOf("leases", leases, echo.received))
-		w.stopEcho = startEcho(ctx, echo)
+		calling, end := context.WithCancel(ctx)
+		var calls sync.WaitGroup
+		calls.Go(func() { echo.run(calling) })
+		w.stopEcho = func() { end(); calls.Wait() }
 	}
 	w.errs = make(chan error, len(streams))
 	reports := &order{}
@@ -130,17 +129,6 @@ func (s Scope) streams(client kubernetes.Interface) (all []*stream) {
 		}
 	}
 	return all
-}
-
-// startEcho makes the echo calls until end is called.
-func startEcho(ctx context.Context, c *echoCaller) (end func()) {
-	ctx, cancel := context.WithCancel(ctx)
-	var calls sync.WaitGroup
-	calls.Go(func() { c.run(ctx) })
-	return func() {
-		cancel()
-		calls.Wait()
-	}
 }
 
 // Stop ends the watches. It first waits until connected watches have reported everything that a list shows. It returns the

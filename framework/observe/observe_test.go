@@ -2,7 +2,6 @@ package observe
 
 import (
 	"errors"
-	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -188,26 +187,6 @@ func TestStopReportsAWatchThatEndedBeforeItsTime(t *testing.T) {
 		synctest.Wait()
 		if err := w.Stop(); err == nil || err.Error() != "watch pods: disk full" {
 			t.Errorf("Stop: %v", err)
-		}
-	})
-}
-
-func TestTheCallersEndEndsTheWatches(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		client := fake.NewClientset()
-		client.PrependWatchReactor("pods", k8stesting.DefaultWatchReactor(nil, errors.New("connection refused")))
-		sink := &notebook{began: time.Now()}
-		w, err := Start(t.Context(), client, scope, sink)
-		if err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(10 * time.Second)
-		if err := w.Stop(); err != nil {
-			t.Errorf("Stop: %v", err)
-		}
-		wantWords(t, sink, "gap since 0s") // nothing is known about pods after the list
-		if gap := sink.events[0].Gap; gap.What != "pods" || !strings.Contains(gap.Why, "connection refused") {
-			t.Errorf("gap %+v", gap)
 		}
 	})
 }

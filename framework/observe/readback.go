@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"strconv"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
@@ -21,7 +19,7 @@ const readBackLists = 300
 
 // missedChange is a change that no watch reported.
 type missedChange struct {
-	object runtime.Object
+	object object
 	change history.Change
 }
 
@@ -63,10 +61,10 @@ type reader struct {
 }
 
 func (r *reader) between(ctx context.Context, from, to uint64, was, now listed) error {
-	found, err := differences(was.objects, now.objects)
+	found := differences(was.objects, now.objects)
 	switch {
-	case err != nil || len(found) == 0:
-		return err
+	case len(found) == 0:
+		return nil
 	case to == from:
 		return fmt.Errorf("two lists of %s at version %d differ", r.stream.what, to)
 	case to-from == 1:
@@ -87,37 +85,20 @@ func (r *reader) between(ctx context.Context, from, to uint64, was, now listed) 
 }
 
 // differences are the changes that lead from one state to the other, deletions first.
-func differences(was, now map[types.UID]runtime.Object) (found []missedChange, err error) {
-	for uid, object := range was {
+func differences(was, now map[types.UID]object) (found []missedChange) {
+	for uid, o := range was {
 		if _, still := now[uid]; !still {
-			found = append(found, missedChange{object, history.Deleted})
+			found = append(found, missedChange{o, history.Deleted})
 		}
 	}
-	for uid, object := range now {
+	for uid, o := range now {
 		before, known := was[uid]
-		if !known {
-			found = append(found, missedChange{object, history.Added})
-			continue
-		}
-		same, err := sameVersion(before, object)
-		if err != nil {
-			return nil, err
-		}
-		if !same {
-			found = append(found, missedChange{object, history.Modified})
+		switch {
+		case !known:
+			found = append(found, missedChange{o, history.Added})
+		case before.GetResourceVersion() != o.GetResourceVersion():
+			found = append(found, missedChange{o, history.Modified})
 		}
 	}
-	return found, nil
-}
-
-func sameVersion(a, b runtime.Object) (bool, error) {
-	one, err := meta.Accessor(a)
-	if err != nil {
-		return false, err
-	}
-	other, err := meta.Accessor(b)
-	if err != nil {
-		return false, err
-	}
-	return one.GetResourceVersion() == other.GetResourceVersion(), nil
+	return found
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -18,7 +17,6 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/observe/clocks"
 )
 
 // What a recorder of somebody else's cluster asks for: all that it may read, and no write.
@@ -134,23 +132,12 @@ func TestOldReportsAreForgotten(t *testing.T) {
 	}
 }
 
-func TestSlim(t *testing.T) {
-	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
-		Annotations:   map[string]string{corev1.LastAppliedConfigAnnotation: strings.Repeat("x", 1000), "mine": "y"},
-		ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "kubectl"}},
-	}}
-	slim(p)
-	if len(p.ManagedFields) != 0 || len(p.Annotations) != 1 || p.Annotations["mine"] != "y" {
-		t.Errorf("got %+v", p.ObjectMeta)
-	}
-}
-
 // Each record of a cluster tells that this machine slept meanwhile, also if it slept until the end.
 func TestASleepIsInTheRecord(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sink := &notebook{began: time.Now()}
-		read := func() clocks.Reading {
-			c := clocks.Reading{Running: sink.Now(), Boot: sink.Now(), Wall: sink.Now()}
+		read := func() clockReading {
+			c := clockReading{Running: sink.Now(), Boot: sink.Now(), Wall: sink.Now()}
 			if c.Running > 1500*time.Millisecond {
 				c.Boot += time.Hour
 			}

@@ -31,6 +31,12 @@ const (
 	patientPause = 5 * time.Second
 )
 
+// object is an object of Kubernetes.
+type object interface {
+	runtime.Object
+	metav1.Object
+}
+
 // stream follows one kind of object. It does not use client-go's RetryWatcher, which hides disconnections, drops bookmarks, and
 // retries forever when the API server refuses a watch because its version is too old. The record must show all of these.
 type stream struct {
@@ -46,13 +52,13 @@ type stream struct {
 	// closing is closed when watching is about to end; nil: this stream ends with its context.
 	closing <-chan struct{}
 
-	version      string                       // the resource version up to which everything was seen
-	current      history.Offset               // when the watch was last known to be up to date
-	known        map[types.UID]runtime.Object // existing objects, to detect deletions after a gap
-	disconnected history.Moment               // when the connection broke; reset when it is known that nothing was missed
-	reconnected  history.Offset               // when the connection was restored
-	reason       string                       // why the connection broke, or could not be resumed
-	gap          history.Moment               // when a bridged gap was last recorded
+	version      string               // the resource version up to which everything was seen
+	current      history.Offset       // when the watch was last known to be up to date
+	known        map[types.UID]object // existing objects, to detect deletions after a gap
+	disconnected history.Moment       // when the connection broke; reset when it is known that nothing was missed
+	reconnected  history.Offset       // when the connection was restored
+	reason       string               // why the connection broke, or could not be resumed
+	gap          history.Moment       // when a bridged gap was last recorded
 }
 
 // errBroken means that the connection broke and must be resumed.
@@ -223,35 +229,29 @@ func ended(ctx context.Context) bool { return ctx.Err() != nil }
 
 // recordChange records one change. A kubelet that says every five minutes that its node is as before is left out: that is half of what a quiet day has.
 func (s *stream) recordChange(e watch.Event) error {
-	object, err := meta.Accessor(e.Object)
-	if err != nil {
-		return fmt.Errorf("read a change of %s: %w", s.what, err)
+	o, is := e.Object.(object)
+	if !is {
+		return fmt.Errorf("read a change of %s: it is a %T", s.what, e.Object)
 	}
-	slim(object)
-	s.version, s.current = object.GetResourceVersion(), s.sink.Now()
+	slim(o)
+	s.version, s.current = o.GetResourceVersion(), s.sink.Now()
 	change := map[watch.EventType]history.Change{
 		watch.Added: history.Added, watch.Modified: history.Modified, watch.Deleted: history.Deleted,
 	}[e.Type]
 	if change == "" { // a bookmark only advances the version
 		return nil
 	}
-	before, known := s.known[object.GetUID()]
-	same := known && change == history.Modified && s.what == "nodes" && reflect.DeepEqual(s.event(before, change), s.event(e.Object, change))
+	before, known := s.known[o.GetUID()]
+	same := known && change == history.Modified && s.what == "nodes" && reflect.DeepEqual(s.event(before, change), s.event(o, change))
 	if change == history.Deleted {
-		delete(s.known, object.GetUID())
+		delete(s.known, o.GetUID())
 	} else {
-		s.known[object.GetUID()] = e.Object
+		s.known[o.GetUID()] = o
 	}
-	var was metav1.Object
-	if known {
-		if was, err = meta.Accessor(before); err != nil {
-			return fmt.Errorf("read a change of %s: %w", s.what, err)
-		}
-	}
-	if err := cmp.Or(s.compare(s.version), s.compareTime(object, was)); err != nil || same {
+	if err := cmp.Or(s.compare(s.version), s.compareTime(o, before)); err != nil || same {
 		return err
 	}
-	return s.record(e.Object, change)
+	return s.record(o, change)
 }
 
 // slim removes what no history contains and what is a large part of most objects: all existing objects are kept in memory.
@@ -312,7 +312,7 @@ func (s *stream) list(ctx context.Context) error {
 type listed struct {
 	version string
 	order   []types.UID
-	objects map[types.UID]runtime.Object
+	objects map[types.UID]object
 }
 
 func (s *stream) fetch(ctx context.Context, o metav1.ListOptions) (found listed, err error) {
@@ -328,15 +328,15 @@ func (s *stream) fetch(ctx context.Context, o metav1.ListOptions) (found listed,
 	if err != nil {
 		return found, err
 	}
-	found = listed{version: accessor.GetResourceVersion(), objects: make(map[types.UID]runtime.Object)}
+	found = listed{version: accessor.GetResourceVersion(), objects: make(map[types.UID]object)}
 	for _, item := range items {
-		object, err := meta.Accessor(item)
-		if err != nil {
-			return found, err
+		o, is := item.(object)
+		if !is {
+			return found, fmt.Errorf("it has a %T", item)
 		}
-		slim(object)
-		found.order = append(found.order, object.GetUID())
-		found.objects[object.GetUID()] = item
+		slim(o)
+		found.order = append(found.order, o.GetUID())
+		found.objects[o.GetUID()] = o
 	}
 	return found, nil
 }

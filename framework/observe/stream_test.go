@@ -14,7 +14,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 
@@ -186,89 +185,6 @@ func TestAGapLastsFromTheLastThingSeenToTheNextList(t *testing.T) {
 	})
 }
 
-// TestWhoComesUnderAnotherOnesNameIsThere: histories identify most objects by name. A node that was deleted and recreated
-// during a gap is a different object with the same name.
-func TestWhoComesUnderAnotherOnesNameIsThere(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		node := func(uid types.UID) *corev1.NodeList {
-			return &corev1.NodeList{Items: []corev1.Node{{ObjectMeta: metav1.ObjectMeta{Name: "w1", UID: uid}}}}
-		}
-		sink := &notebook{began: time.Now()}
-		lists := []*corev1.NodeList{node("old"), node("new")}
-		watches := []any{expired, open()}
-		st := &stream{
-			what: "nodes", sink: sink,
-			event: func(o runtime.Object, c history.Change) history.Event { return nodeEvent(o.(*corev1.Node), c) },
-			lists: func(context.Context, metav1.ListOptions) (runtime.Object, error) {
-				next := lists[0]
-				lists = lists[1:]
-				return next, nil
-			},
-			watch: func(context.Context, metav1.ListOptions) (watch.Interface, error) {
-				next, err := take(&watches)
-				w, _ := next.(watch.Interface)
-				return w, err
-			},
-		}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
-		if err := errors.Join(st.list(ctx), st.follow(ctx)); err != nil {
-			t.Fatal(err)
-		}
-		state := history.NewState()
-		for _, e := range sink.events {
-			state.Apply(e)
-		}
-		if _, there := state.Nodes["w1"]; !there {
-			t.Errorf("w1 is missing in the state: %q", sink.words())
-		}
-	})
-}
-
-// TestWhatWasSeenToGoIsNotToldOfAgain: a deletion that the watch reported is not recorded again after a gap.
-func TestWhatWasSeenToGoIsNotToldOfAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := &script{
-			lists:   []any{[]*corev1.Pod{pod("a", "9"), pod("b", "9")}, []*corev1.Pod{pod("c", "20")}},
-			watches: []any{played(watch.Event{Type: watch.Deleted, Object: pod("a", "12")}, trouble(expired)), open()},
-		}
-		if err := s.play(t); err != nil {
-			t.Fatal(err)
-		}
-		wantWords(t, s.sink, "listed a", "listed b", "deleted a", "gap since 0s", "deleted b", "listed c")
-	})
-}
-
-// stopped counts the calls of Stop.
-type stopped struct {
-	watch.Interface
-	times int
-}
-
-func (s *stopped) Stop() {
-	s.times++
-	s.Interface.Stop()
-}
-
-// TestEveryWatchIsEnded: a watch that is not stopped keeps its connection.
-func TestEveryWatchIsEnded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := &script{lists: []any{[]*corev1.Pod{}, []*corev1.Pod{}}}
-		for _, w := range []watch.Interface{played(), played(trouble(unwell)), played(trouble(expired)), open()} {
-			s.watches = append(s.watches, &stopped{Interface: w})
-		}
-		all := s.watches
-		if err := s.play(t); err != nil {
-			t.Fatal(err)
-		}
-		for i, w := range all {
-			if n := w.(*stopped).times; n != 1 {
-				t.Errorf("watch %d was ended %d times", i, n)
-			}
-		}
-	})
-}
-
 // TestSilenceIsNotCalm: a watch that is broken when watching ends may have missed anything since its last event.
 func TestSilenceIsNotCalm(t *testing.T) {
 	for name, s := range map[string]func() *script{
@@ -324,22 +240,6 @@ func TestAServerThatEndsWatchesAtOnceIsNotPressed(t *testing.T) {
 	}
 }
 
-func TestAServerThatStaysAwayEndsTheWatch(t *testing.T) {
-	for name, s := range map[string]*script{
-		"waited 15m0s for a watch of pods: last seen no connection": {},
-		"waited 15m0s for a list of pods: last seen no list":        {watches: []any{expired}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s.lists = []any{[]*corev1.Pod{}}
-				if err := s.follow(t.Context(), t); err == nil || !strings.HasPrefix(err.Error(), name) {
-					t.Errorf("got %v", err)
-				}
-			})
-		})
-	}
-}
-
 // TestAHistoryThatCannotBeWrittenEndsTheWatch, immediately and at every kind of write. A retry would silently leave out the
 // event that could not be written.
 func TestAHistoryThatCannotBeWrittenEndsTheWatch(t *testing.T) {
@@ -384,44 +284,6 @@ func (f *fillsUp) Append(e history.Event) error {
 		return f.err
 	}
 	return f.notebook.Append(e)
-}
-
-func TestALostWriteAtTheEndIsReported(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := &script{lists: []any{[]*corev1.Pod{}}, sink: &notebook{began: time.Now()}}
-		st := s.stream()
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
-		if err := st.list(ctx); err != nil {
-			t.Fatal(err)
-		}
-		s.sink.fill(errors.New("disk full"))
-		if err := st.follow(ctx); err == nil || err.Error() != "disk full" {
-			t.Errorf("got %v: the gap at the end is lost without an error", err)
-		}
-	})
-}
-
-func TestAChangeOfSomethingElseEndsTheWatch(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := &script{lists: []any{[]*corev1.Pod{}}, watches: []any{played(watch.Event{Type: watch.Added, Object: &metav1.Status{}})}}
-		if err := s.play(t); err == nil || !strings.HasPrefix(err.Error(), "read a change of pods: ") {
-			t.Errorf("got %v", err)
-		}
-	})
-}
-
-func TestIsGone(t *testing.T) {
-	other := apierrors.NewConflict(schema.GroupResource{Resource: "pods"}, "p", errors.New("changed"))
-	for _, s := range []struct {
-		err  error
-		want bool
-	}{{expired, true}, {gone, true}, {unwell, false}, {other, false}, {nil, false}, {errors.New("410 Gone"), false},
-		{&apierrors.StatusError{ErrStatus: metav1.Status{Code: http.StatusGone}}, true}} {
-		if got := isGone(s.err); got != s.want {
-			t.Errorf("%v: %t", s.err, got)
-		}
-	}
 }
 
 // TestAConnectionOnWhichNothingIsHeard is lost for as long as nothing was heard on it, however soon another one is made: all watches of a client share it,

@@ -2,6 +2,7 @@ package observe
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -14,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/utils/ptr"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
@@ -161,25 +163,12 @@ func sliceEvent(s *discoveryv1.EndpointSlice, change history.Change) history.Eve
 
 // endpoint treats an unset ready or serving as true, and an unset terminating as false, as the API documents.
 func endpoint(e discoveryv1.Endpoint) history.Endpoint {
-	isTrue := func(b *bool, unset bool) bool {
-		if b == nil {
-			return unset
-		}
-		return *b
-	}
 	out := history.Endpoint{
-		Ready:       isTrue(e.Conditions.Ready, true),
-		Serving:     isTrue(e.Conditions.Serving, true),
-		Terminating: isTrue(e.Conditions.Terminating, false),
+		Ready: ptr.Deref(e.Conditions.Ready, true), Serving: ptr.Deref(e.Conditions.Serving, true), Terminating: ptr.Deref(e.Conditions.Terminating, false),
+		Pod: ptr.Deref(e.TargetRef, corev1.ObjectReference{}).Name, Node: ptr.Deref(e.NodeName, ""),
 	}
 	if len(e.Addresses) > 0 {
 		out.IP = e.Addresses[0]
-	}
-	if e.TargetRef != nil {
-		out.Pod = e.TargetRef.Name
-	}
-	if e.NodeName != nil {
-		out.Node = *e.NodeName
 	}
 	return out
 }
@@ -190,10 +179,7 @@ func budgetEvent(b *policyv1.PodDisruptionBudget, change history.Change) history
 		Observed:       b.Status.ObservedGeneration >= b.Generation,
 		CurrentHealthy: int(b.Status.CurrentHealthy), DesiredHealthy: int(b.Status.DesiredHealthy),
 		ExpectedPods: int(b.Status.ExpectedPods), DisruptionsAllowed: int(b.Status.DisruptionsAllowed),
-		UnhealthyPodEvictionPolicy: string(policyv1.IfHealthyBudget), // the API's default
-	}
-	if b.Spec.UnhealthyPodEvictionPolicy != nil {
-		budget.UnhealthyPodEvictionPolicy = string(*b.Spec.UnhealthyPodEvictionPolicy)
+		UnhealthyPodEvictionPolicy: string(ptr.Deref(b.Spec.UnhealthyPodEvictionPolicy, policyv1.IfHealthyBudget)), // the API's default
 	}
 	budget.Selector, budget.SelectsBy = selector(b.Spec.Selector)
 	if b.Spec.MinAvailable != nil {
@@ -270,12 +256,9 @@ func workload(
 		Change: change, Namespace: meta.Namespace, Name: meta.Name, NodeSelector: pod.Spec.NodeSelector,
 		Spread:   spreadJSON(pod.Spec.TopologySpreadConstraints),
 		Template: templateHash(pod),
-		Replicas: 1, // the API's default
+		Replicas: int(ptr.Deref(replicas, 1)), // the API's default
 	}
 	w.Selector, w.SelectsBy = selector(of)
-	if replicas != nil {
-		w.Replicas = int(*replicas)
-	}
 	return w
 }
 
@@ -288,4 +271,23 @@ func selector(s *metav1.LabelSelector) (labels map[string]string, whole string) 
 		whole = metav1.FormatLabelSelector(s)
 	}
 	return s.MatchLabels, whole
+}
+
+// ListedPod is what a history has of a pod that existed before the watch began.
+func ListedPod(p *corev1.Pod) history.Event { return podEvent(p, history.Listed) }
+
+// ListedNode is the same of a node.
+func ListedNode(n *corev1.Node) history.Event { return nodeEvent(n, history.Listed) }
+
+// Notes are Kubernetes' Events of a namespace, or those about objects of one name in it.
+func Notes(ctx context.Context, client kubernetes.Interface, namespace, object string) ([]corev1.Event, error) {
+	var only metav1.ListOptions
+	if object != "" {
+		only.FieldSelector = "involvedObject.name=" + object
+	}
+	list, err := client.CoreV1().Events(namespace).List(ctx, only)
+	if err != nil {
+		return nil, fmt.Errorf("list events of %s/%s: %w", namespace, object, err)
+	}
+	return list.Items, nil
 }

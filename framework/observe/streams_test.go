@@ -129,6 +129,7 @@ func TestSliceEvent(t *testing.T) {
 	ref := func(name string) *corev1.ObjectReference { return &corev1.ObjectReference{Kind: "Pod", Name: name} }
 	slice := &discoveryv1.EndpointSlice{
 		ObjectMeta: metav1.ObjectMeta{Name: "backend-1", Namespace: "ns", Labels: map[string]string{discoveryv1.LabelServiceName: "backend"}},
+		Ports:      []discoveryv1.EndpointPort{{Port: new(int32(8080))}, {}},
 		Endpoints: []discoveryv1.Endpoint{
 			{Addresses: []string{"10.0.0.1", "10.0.0.9"}, TargetRef: ref("a"), NodeName: &node},
 			{TargetRef: ref("b"), Conditions: discoveryv1.EndpointConditions{Ready: &no, Serving: &yes, Terminating: &yes}},
@@ -136,7 +137,7 @@ func TestSliceEvent(t *testing.T) {
 		},
 	}
 	same(t, "endpoints", sliceEvent(slice, history.Added).Slice, &history.Slice{
-		Change: history.Added, Namespace: "ns", Name: "backend-1", Service: "backend", Endpoints: []history.Endpoint{
+		Change: history.Added, Namespace: "ns", Name: "backend-1", Service: "backend", Ports: []int32{8080}, Endpoints: []history.Endpoint{
 			{IP: "10.0.0.1", Pod: "a", Node: "w1", Ready: true, Serving: true}, // unset ready and serving are true, unset terminating is false
 			{Pod: "b", Serving: true, Terminating: true},
 			{IP: "10.0.0.3", Ready: true},
@@ -225,27 +226,6 @@ func TestWorkloadEvent(t *testing.T) {
 		&history.Workload{Change: history.Added, Namespace: "ns", Name: "bare", Template: templateHash(bare.Spec.Template), Replicas: 1})
 }
 
-func TestTemplateHash(t *testing.T) {
-	var template corev1.PodTemplateSpec
-	was := templateHash(template)
-	if was == "" || templateHash(template) != was {
-		t.Errorf("the same template is %q and %q", was, templateHash(template))
-	}
-	template.Annotations = map[string]string{"kubectl.kubernetes.io/restartedAt": "2026-01-02T03:04:05Z"}
-	if templateHash(template) == was {
-		t.Error("a template that `kubectl rollout restart` changed counts as the same")
-	}
-}
-
-func TestNoteEvent(t *testing.T) {
-	same(t, "a note", noteEvent(&corev1.Event{
-		ObjectMeta: named("e"), InvolvedObject: corev1.ObjectReference{Kind: "Pod", Name: "p"}, Type: "Warning", Reason: "BackOff",
-		Message: "restarting", Source: corev1.EventSource{Component: "kubelet"},
-	}, history.Added).KubeNote, &history.KubeNote{
-		Namespace: "ns", Kind: "Pod", Name: "p", Type: "Warning", Reason: "BackOff", Message: "restarting", Source: "kubelet",
-	})
-}
-
 // requests is a container status with the CPU requests that the kubelet has applied.
 func requests(cpu string) *corev1.ResourceRequirements {
 	return &corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu)}}
@@ -261,15 +241,9 @@ func TestSelectorsOfMoreThanLabels(t *testing.T) {
 	const whole = "app=a,track notin (canary)"
 	labels := map[string]string{"app": "a"}
 	budget := budgetEvent(&policyv1.PodDisruptionBudget{Spec: policyv1.PodDisruptionBudgetSpec{Selector: both}}, history.Added).Budget
-	deployment := workloadEvent(&appsv1.Deployment{Spec: appsv1.DeploymentSpec{Selector: both}}, history.Added).Workload
-	set := statefulSetEvent(&appsv1.StatefulSet{Spec: appsv1.StatefulSetSpec{Selector: both}}, history.Added).Workload
+	same(t, "both", [2]any{budget.Selector, budget.SelectsBy}, [2]any{labels, whole})
 	plain := budgetEvent(&policyv1.PodDisruptionBudget{Spec: policyv1.PodDisruptionBudgetSpec{
 		Selector: &metav1.LabelSelector{MatchLabels: labels},
 	}}, history.Added).Budget
-	for what, got := range map[string][2]any{
-		"budget": {budget.Selector, budget.SelectsBy}, "Deployment": {deployment.Selector, deployment.SelectsBy}, "StatefulSet": {set.Selector, set.SelectsBy},
-	} {
-		same(t, what, got, [2]any{labels, whole})
-	}
 	same(t, "plain", [2]any{plain.Selector, plain.SelectsBy}, [2]any{labels, ""})
 }

@@ -61,7 +61,7 @@ func (r warningRecorder) RoundTrip(request *http.Request) (*http.Response, error
 		if w.Text == "" || !r.recorded.fresh(w.Text) {
 			continue
 		}
-		e := history.Event{T: r.sink.Now(), Warning: &history.APIWarning{Object: object(request), Text: w.Text}}
+		e := history.Event{T: r.sink.Now(), Warning: &history.APIWarning{Object: sentObject(request), Text: w.Text}}
 		if err := r.sink.Append(e); err != nil {
 			_ = response.Body.Close() // the response is not returned, so nothing else closes it
 			return nil, err
@@ -78,9 +78,9 @@ func changes(request *http.Request) bool {
 	return false
 }
 
-// object identifies the object in the request by kind and name, for example "Deployment backend". A patch whose body does
+// sentObject identifies the object in the request by kind and name, for example "Deployment backend". A patch whose body does
 // not contain them is identified by its URL path.
-func object(request *http.Request) string {
+func sentObject(request *http.Request) string {
 	var sent struct {
 		Kind     string
 		Metadata struct{ Name, GenerateName string }

@@ -1,4 +1,4 @@
-package clocks
+package observe
 
 import (
 	"context"
@@ -28,8 +28,8 @@ func TestSleepIsAGap(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				began := time.Now()
 				now := func() history.Offset { return time.Since(began) }
-				read := func() Reading {
-					c := Reading{Running: now(), Boot: now(), Wall: now()}
+				read := func() clockReading {
+					c := clockReading{Running: now(), Boot: now(), Wall: now()}
 					if now() > 10*time.Second {
 						c.Boot += test.asleep
 						c.Wall += test.asleep + test.set
@@ -39,7 +39,7 @@ func TestSleepIsAGap(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 				defer cancel()
 				var gaps []history.Event
-				Watch(ctx, read, now, func(e history.Event) { gaps = append(gaps, e) })
+				watchClocks(ctx, read, now, func(e history.Event) { gaps = append(gaps, e) })
 				switch {
 				case test.want == "" && len(gaps) > 0:
 					t.Errorf("gaps %+v", gaps[0].Gap)
@@ -54,8 +54,8 @@ func TestSleepIsAGap(t *testing.T) {
 
 // The real clocks run, and not apart.
 func TestClocksRun(t *testing.T) {
-	was := Read()
-	is := Read()
+	was := readClocks()
+	is := readClocks()
 	if was.Running == 0 || was.Boot == 0 || was.Wall == 0 || is.Running < was.Running || is.since(was) != "" {
 		t.Errorf("%+v, then %+v: %s", was, is, is.since(was))
 	}

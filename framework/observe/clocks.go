@@ -1,5 +1,4 @@
-// Package clocks tells from the clocks of this machine that it slept, or that its clock was set.
-package clocks
+package observe
 
 import (
 	"context"
@@ -12,8 +11,8 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
-// Reading is what the clocks of a machine show at a moment.
-type Reading struct {
+// clockReading is what the clocks of a machine show at a moment.
+type clockReading struct {
 	Running time.Duration // of the clock that runs only while the machine does; a record's offsets are of this clock
 	Boot    time.Duration // of the clock that runs also while the machine is suspended
 	Wall    time.Duration // of the clock that people and NTP set
@@ -27,9 +26,9 @@ const (
 	atOnce = 100 * time.Millisecond
 )
 
-// Watch keeps a gap whenever this machine was suspended or its clock was set, until ctx ends. Nothing watched the cluster meanwhile, and the
+// watchClocks keeps a gap whenever this machine was suspended or its clock was set, until ctx ends. Nothing watched the cluster meanwhile, and the
 // record's clock stood still: what happened may be in the record, but not when, and requests may have failed that were never sent.
-func Watch(ctx context.Context, read func() Reading, now func() history.Offset, keep func(history.Event)) {
+func watchClocks(ctx context.Context, read func() clockReading, now func() history.Offset, keep func(history.Event)) {
 	was, at := read(), now()
 	for over := false; !over; {
 		over = poll.Pass(ctx, time.Second) != nil
@@ -42,7 +41,7 @@ func Watch(ctx context.Context, read func() Reading, now func() history.Offset, 
 }
 
 // since says what has moved the clocks apart; empty: nothing.
-func (c Reading) since(was Reading) string {
+func (c clockReading) since(was clockReading) string {
 	passed := c.Running - was.Running
 	suspended := c.Boot - was.Boot - passed
 	switch set := c.Wall - was.Wall - passed - suspended; {
@@ -54,18 +53,18 @@ func (c Reading) since(was Reading) string {
 	return ""
 }
 
-// Read reads the clocks of this machine. It reads them again if it was stopped in between.
-func Read() Reading {
+// readClocks reads the clocks of this machine. It reads them again if it was stopped in between.
+func readClocks() clockReading {
 	for {
-		c := Reading{Running: at(runningClock), Boot: at(bootClock), Wall: at(unix.CLOCK_REALTIME)}
-		if at(runningClock)-c.Running < atOnce {
+		c := clockReading{Running: clockAt(runningClock), Boot: clockAt(bootClock), Wall: clockAt(unix.CLOCK_REALTIME)}
+		if clockAt(runningClock)-c.Running < atOnce {
 			return c
 		}
 	}
 }
 
-// at is what a clock shows; zero if the system does not have it.
-func at(clock int32) time.Duration {
+// clockAt is what a clock shows; zero if the system does not have it.
+func clockAt(clock int32) time.Duration {
 	var t unix.Timespec
 	if unix.ClockGettime(clock, &t) != nil {
 		return 0

@@ -1,6 +1,0 @@
-package clocks
-
-import "golang.org/x/sys/unix"
-
-// runningClock is of Reading.Running: it stands still while the machine is suspended, and bootClock does not.
-const runningClock, bootClock = unix.CLOCK_MONOTONIC, unix.CLOCK_BOOTTIME
