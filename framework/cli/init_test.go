@@ -47,7 +47,7 @@ func TestInitFromANamespaceOnlyReads(t *testing.T) {
 	if err != nil || code != 0 {
 		t.Fatalf("exit code %d, %v\n%s", code, err, out)
 	}
-	for _, want := range []string{"2 manifests of namespace shop are in manifests", "Secret keys is missing, which Deployment web names"} {
+	for _, want := range []string{"2 manifests of namespace shop are in manifests", "The secrets are missing: holdfast reads none.", "no manifest creates Secret keys"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("got\n%s\nwant %q in it", out, want)
 		}

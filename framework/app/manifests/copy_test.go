@@ -76,11 +76,7 @@ func TestCopyIsWhatSomebodyWrote(t *testing.T) {
 	if diff := cmp.Diff(documents(t, "shop-copied.yaml"), got.Objects); diff != "" {
 		t.Errorf("objects (-want +got):\n%s", diff)
 	}
-	want := []string{
-		"Secret pull is missing, which Deployment web names: holdfast reads no Secret.",
-		"Secret tokens is missing, which Deployment web names: holdfast reads no Secret.",
-		"Secret web-tls is missing, which Ingress web names: holdfast reads no Secret.",
-	}
+	want := []string{"The secrets are missing: holdfast reads none."}
 	if diff := cmp.Diff(want, got.Gaps); diff != "" {
 		t.Errorf("gaps (-want +got):\n%s", diff)
 	}
