@@ -124,22 +124,27 @@ func troubles(events []history.Event) []string {
 	return prose.First(list, limit)
 }
 
-// Sent is the number of requests to the system under test. Those of the control lane do not go there.
-func (s *Scenario) Sent() (n uint64) {
+// tested are the lanes that lead to the system under test. Requests of the control lane do not go there.
+func (s *Scenario) tested(yield func(*Lane) bool) {
 	for i := range s.Lanes {
-		if s.Lanes[i].Name != history.LaneControl {
-			n += s.Lanes[i].Sent()
+		if l := &s.Lanes[i]; l.Name != history.LaneControl && !yield(l) {
+			return
 		}
+	}
+}
+
+// Sent is the number of requests to the system under test.
+func (s *Scenario) Sent() (n uint64) {
+	for l := range s.tested {
+		n += l.Sent()
 	}
 	return n
 }
 
 // Failed is the number of those that failed.
 func (s *Scenario) Failed() (n uint64) {
-	for i := range s.Lanes {
-		if s.Lanes[i].Name != history.LaneControl {
-			n += s.Lanes[i].Failed
-		}
+	for l := range s.tested {
+		n += l.Failed
 	}
 	return n
 }
@@ -154,8 +159,8 @@ func (s *Scenario) Unsent() (n uint64) {
 
 // Lag is how late requests were sent, on the lane with the latest 99th percentile.
 func (s *Scenario) Lag() (worst Quantiles) {
-	for i := range s.Lanes {
-		if l := &s.Lanes[i]; l.Name != history.LaneControl && (l.Lag.P99 > worst.P99 || worst == Quantiles{}) {
+	for l := range s.tested {
+		if l.Lag.P99 > worst.P99 || worst == (Quantiles{}) {
 			worst = l.Lag
 		}
 	}
@@ -164,10 +169,8 @@ func (s *Scenario) Lag() (worst Quantiles) {
 
 // P99 is the worst of the lanes' 99th percentiles from due.
 func (s *Scenario) P99() (worst Seconds) {
-	for i := range s.Lanes {
-		if s.Lanes[i].Name != history.LaneControl {
-			worst = max(worst, s.Lanes[i].Latency.P99)
-		}
+	for l := range s.tested {
+		worst = max(worst, l.Latency.P99)
 	}
 	return worst
 }

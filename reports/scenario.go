@@ -198,8 +198,8 @@ func (s *Scenario) complete() {
 // separately.
 func (s *Scenario) Bounds95() (requests, disruptions *float64) {
 	events, worst := s.Disruptions.Total(), 0.0
-	for i := range s.Lanes {
-		if l := &s.Lanes[i]; l.Name != history.LaneControl && l.Sent() > 0 {
+	for l := range s.tested {
+		if l.Sent() > 0 {
 			worst = max(worst, stats.UpperBound95(l.Sent()))
 		}
 	}

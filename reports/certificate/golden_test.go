@@ -1,9 +1,7 @@
 package certificate
 
 import (
-	"bytes"
 	"encoding/json"
-	"flag"
 	"io"
 	"os"
 	"path/filepath"
@@ -13,9 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/holdfast-ha/holdfast/reports"
+	"github.com/holdfast-ha/holdfast/reports/reporttest"
 )
-
-var update = flag.Bool("update", false, "write the golden files again from certificate.json")
 
 func ok(t *testing.T, err error) {
 	t.Helper()
@@ -32,26 +29,11 @@ func sample(t *testing.T) *Certificate {
 	return c
 }
 
-func written(t *testing.T, write func(io.Writer, *Certificate) error, c *Certificate) []byte {
-	t.Helper()
-	var b bytes.Buffer
-	ok(t, write(&b, c))
-	return b.Bytes()
-}
-
 func TestGolden(t *testing.T) {
 	for name, write := range map[string]func(io.Writer, *Certificate) error{
 		JSONFile: reports.WriteJSON[*Certificate], YAMLFile: WriteYAML, MarkdownFile: WriteMarkdown,
 	} {
-		got, golden := written(t, write, sample(t)), filepath.Join("testdata", name)
-		if *update {
-			ok(t, os.WriteFile(golden, got, 0o644))
-		}
-		want, err := os.ReadFile(golden)
-		ok(t, err)
-		if diff := cmp.Diff(string(want), string(got)); diff != "" {
-			t.Errorf("%s (-want +got), rewrite with -update:\n%s", name, diff)
-		}
+		reporttest.Golden(t, name, reporttest.Written(t, write, sample(t)))
 	}
 }
 
@@ -137,15 +119,6 @@ func keep(is, was any) any {
 		}
 	}
 	return is
-}
-
-// Who reads it in a language without null checks must find lists.
-func TestNoNulls(t *testing.T) {
-	for name, c := range map[string]*Certificate{"sample": sample(t)} {
-		if text := string(written(t, reports.WriteJSON, c)); strings.Contains(text, "null") {
-			t.Errorf("%s: null in\n%s", name, text)
-		}
-	}
 }
 
 func TestMarked(t *testing.T) {

@@ -8,14 +8,14 @@ import (
 	"testing"
 
 	"github.com/holdfast-ha/holdfast/reports"
-	"github.com/holdfast-ha/holdfast/reports/pagetest"
+	"github.com/holdfast-ha/holdfast/reports/reporttest"
 )
 
 func TestPageHasAllOfIt(t *testing.T) {
 	c := sample(t)
 	c.Application.Notes = []string{"Left out, and not part of the verdict: ServiceMonitor shop"}
-	page := html.UnescapeString(string(written(t, WriteHTML, c)))
-	pagetest.Parse(t, string(written(t, WriteHTML, c)))
+	page := html.UnescapeString(string(reporttest.Written(t, WriteHTML, c)))
+	reporttest.Parse(t, string(reporttest.Written(t, WriteHTML, c)))
 	wanted := []string{"<h1>Not certified</h1>", c.Planted, c.Reproduce, c.From.Image, c.To.Digest, c.Deprecations[0].Message, c.Failure.Why, "webhook-unreachable"}
 	wanted = slices.Concat(wanted, c.Reasons, c.Application.Notes)
 	for _, s := range c.Scenarios {
@@ -33,8 +33,8 @@ func TestPageHasAllOfIt(t *testing.T) {
 
 // It loads nothing, and leads to nothing but its own records.
 func TestPageStandsAlone(t *testing.T) {
-	page := string(written(t, WriteHTML, sample(t)))
-	p := pagetest.Parse(t, page)
+	page := string(reporttest.Written(t, WriteHTML, sample(t)))
+	p := reporttest.Parse(t, page)
 	for _, out := range p.Outside {
 		to, ok := strings.CutPrefix(out, "a href=")
 		if !ok || !strings.HasPrefix(to, "before/") && !strings.HasPrefix(to, "after/") && !strings.HasPrefix(to, "upgrade/") && !strings.HasPrefix(to, "application/") {
@@ -71,11 +71,11 @@ func TestPageEscapes(t *testing.T) {
 			Reasons: []string{evil}, Upgrade: Upgrade{Side: side}},
 		Skipped: []NotTried{{evil, evil}}, NotSupported: []NotTried{{evil, evil}}, Failure: &Failure{evil, evil, evil, evil}, Deprecations: []Deprecation{{Object: evil, API: evil, Message: evil}},
 	}
-	page := string(written(t, WriteHTML, c))
-	if p := pagetest.Parse(t, page); p.Elements["img"] != 0 || strings.Count(page, "<script") != 1 {
+	page := string(reporttest.Written(t, WriteHTML, c))
+	if p := reporttest.Parse(t, page); p.Elements["img"] != 0 || strings.Count(page, "<script") != 1 {
 		t.Errorf("%d img elements, %d scripts", p.Elements["img"], strings.Count(page, "<script"))
 	}
-	md := inCode.ReplaceAllString(string(written(t, WriteMarkdown, c)), "")
+	md := inCode.ReplaceAllString(string(reporttest.Written(t, WriteMarkdown, c)), "")
 	if strings.Contains(md, "<script") || strings.Contains(md, "<img") {
 		t.Errorf("markup in\n%s", md)
 	}
@@ -84,11 +84,11 @@ func TestPageEscapes(t *testing.T) {
 // A certificate of nothing has a page, too.
 func TestPageOfNothing(t *testing.T) {
 	for name, c := range map[string]*Certificate{"empty": {}} {
-		page := string(written(t, WriteHTML, c))
-		pagetest.Parse(t, page)
+		page := string(reporttest.Written(t, WriteHTML, c))
+		reporttest.Parse(t, page)
 		if !strings.Contains(page, "<h1>Not certified</h1>") {
 			t.Errorf("%s: it does not say so", name)
 		}
-		written(t, WriteMarkdown, c)
+		reporttest.Written(t, WriteMarkdown, c)
 	}
 }

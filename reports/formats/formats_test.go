@@ -112,7 +112,7 @@ func TestGolden(t *testing.T) {
 		reporttest.Golden(t, prefix+MarkdownFile, reporttest.Written(t, writeMarkdown, m))
 		reporttest.Golden(t, prefix+JUnitFile, reporttest.Written(t, writeJUnit, m))
 		if prefix != "" {
-			reporttest.Golden(t, prefix+JSONFile, reporttest.Written(t, reports.WriteJSON[reports.Report], m))
+			reporttest.Golden(t, prefix+JSONFile, reporttest.Written(t, reports.WriteJSON, m))
 		}
 	}
 }

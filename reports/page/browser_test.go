@@ -14,7 +14,6 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/history/historytest"
 	"github.com/holdfast-ha/holdfast/reports"
-	"github.com/holdfast-ha/holdfast/reports/pagetest"
 	"github.com/holdfast-ha/holdfast/reports/reporttest"
 )
 
@@ -33,9 +32,9 @@ const countDrawn = `Object.fromEntries([...document.querySelectorAll("article")]
 }))`
 
 func TestPageInABrowser(t *testing.T) {
-	ctx := pagetest.Browser(t)
+	ctx := reporttest.Browser(t)
 	m := reporttest.Sample()
-	w, url := pagetest.Open(ctx, t, reporttest.Written(t, Write, m))
+	w, url := reporttest.Open(ctx, t, reporttest.Written(t, Write, m))
 	want := map[string]drawn{
 		"s-chaos-drain-one-worker":         {Phases: 4, Pods: 7, Faults: 1, Marks: 4, Charts: 2, Nodes: 6, Zones: 3},
 		"s-chaos-kill-one-worker":          {Phases: 4, Pods: 7, Faults: 1, Marks: 4, Charts: 2, Failures: 2, Flags: 1, Nodes: 6, Zones: 3},
@@ -46,10 +45,10 @@ func TestPageInABrowser(t *testing.T) {
 		"s-mutants-drops-at-sigterm":       {Phases: 4, Pods: 7, Faults: 1, Marks: 4, Charts: 2, Failures: 2, Flags: 1, Nodes: 6, Zones: 3},
 		"s-mutants-no-prestop":             {Phases: 4, Pods: 7, Faults: 1, Marks: 4, Charts: 2, Nodes: 6, Zones: 3},
 	}
-	if diff := cmp.Diff(want, pagetest.Evaluate[map[string]drawn](ctx, t, countDrawn)); diff != "" {
+	if diff := cmp.Diff(want, reporttest.Evaluate[map[string]drawn](ctx, t, countDrawn)); diff != "" {
 		t.Errorf("drawn (-want +got):\n%s", diff)
 	}
-	if n := pagetest.Evaluate[int](ctx, t, `document.querySelectorAll(".plot[data-ready=true]").length`); n != len(m.Scenarios) {
+	if n := reporttest.Evaluate[int](ctx, t, `document.querySelectorAll(".plot[data-ready=true]").length`); n != len(m.Scenarios) {
 		t.Errorf("%d timelines answer to the pointer, want %d", n, len(m.Scenarios))
 	}
 	t.Run("places", func(t *testing.T) { checkPlaces(ctx, t, &m.Scenarios[0]) })
@@ -59,7 +58,7 @@ func TestPageInABrowser(t *testing.T) {
 	t.Run("zoom", func(t *testing.T) { checkZoom(ctx, t) })
 	t.Run("sift", func(t *testing.T) { checkSift(ctx, t) })
 	t.Run("copy", func(t *testing.T) { checkCopy(ctx, t) })
-	t.Run("colours and widths", func(t *testing.T) { pagetest.CheckSchemesAndWidths(ctx, t) })
+	t.Run("colours and widths", func(t *testing.T) { reporttest.CheckSchemesAndWidths(ctx, t) })
 	requests, errors := w.Saw()
 	if diff := cmp.Diff([]string{url}, requests); diff != "" {
 		t.Errorf("it asked the network for more than itself (-want +got):\n%s", diff)
@@ -74,7 +73,7 @@ func checkPlaces(ctx context.Context, t *testing.T, s *reports.Scenario) {
 	for what, at := range map[string]history.Offset{
 		".pd-terminating": historytest.EvictedAt, ".win-biting": historytest.SeenAt, ".fault .over:last-of-type": historytest.HealedAt,
 	} {
-		got := pagetest.Evaluate[float64](ctx, t, fmt.Sprintf(`(() => {
+		got := reporttest.Evaluate[float64](ctx, t, fmt.Sprintf(`(() => {
 			const plot = document.querySelector("#s-chaos-drain-one-worker .plot").getBoundingClientRect();
 			const e = document.querySelector("#s-chaos-drain-one-worker .plot %s");
 			const box = (e.matches(".over") ? e.querySelector("circle") : e).getBoundingClientRect();
@@ -88,7 +87,7 @@ func checkPlaces(ctx context.Context, t *testing.T, s *reports.Scenario) {
 }
 
 func checkPointer(ctx context.Context, t *testing.T) {
-	box := pagetest.Evaluate[map[string]float64](ctx, t, `(() => {
+	box := reporttest.Evaluate[map[string]float64](ctx, t, `(() => {
 		document.documentElement.style.scrollBehavior = "auto";
 		const pod = document.querySelector("#s-chaos-kill-one-worker .pd-unready");
 		pod.scrollIntoView({block: "center"});
@@ -98,7 +97,7 @@ func checkPointer(ctx context.Context, t *testing.T) {
 	if err := chromedp.Do(ctx, chromedp.MouseEvent(input.DispatchMouseEventTypeMouseMoved, box["x"], box["y"])); err != nil {
 		t.Fatal(err)
 	}
-	tip := pagetest.Evaluate[string](ctx, t, `document.getElementById("tip").hidden ? "" : document.getElementById("tip").innerText`)
+	tip := reporttest.Evaluate[string](ctx, t, `document.getElementById("tip").hidden ? "" : document.getElementById("tip").innerText`)
 	for _, part := range []string{"backend-6d9f7c-x3k2p on w3", "disturbed", "kill worker w3 active", "DeletionByTaintManager", "1 unready"} {
 		if !strings.Contains(tip, part) {
 			t.Errorf("no %q in %q", part, tip)
@@ -107,7 +106,7 @@ func checkPointer(ctx context.Context, t *testing.T) {
 }
 
 func checkKeyboard(ctx context.Context, t *testing.T) {
-	pagetest.Evaluate[any](ctx, t, `document.querySelector("#s-mutants-drops-at-sigterm .scrub").focus()`)
+	reporttest.Evaluate[any](ctx, t, `document.querySelector("#s-mutants-drops-at-sigterm .scrub").focus()`)
 	// 17 s is where requests failed.
 	script := `(() => {
 		const s = document.querySelector("#s-mutants-drops-at-sigterm .scrub");
@@ -117,7 +116,7 @@ func checkKeyboard(ctx context.Context, t *testing.T) {
 		}
 		return s.getAttribute("aria-valuetext");
 	})()`
-	said := pagetest.Evaluate[string](ctx, t, script)
+	said := reporttest.Evaluate[string](ctx, t, script)
 	for _, part := range []string{"disturbed", "drain one worker active", "reused: 20 requests", "10 failed", "backend: "} {
 		if !strings.Contains(said, part) {
 			t.Errorf("no %q in %q", part, said)
@@ -126,31 +125,31 @@ func checkKeyboard(ctx context.Context, t *testing.T) {
 	if err := chromedp.Do(ctx, chromedp.KeyEvent("\u001b")); err != nil { // Escape
 		t.Fatal(err)
 	}
-	if !pagetest.Evaluate[bool](ctx, t, `document.getElementById("tip").hidden`) {
+	if !reporttest.Evaluate[bool](ctx, t, `document.getElementById("tip").hidden`) {
 		t.Error("Escape does not put the values away")
 	}
 }
 
 func checkFilter(ctx context.Context, t *testing.T, m reports.Report) {
 	const visible = `[...document.querySelectorAll("article")].filter((a) => a.checkVisibility()).map((a) => a.dataset.result)`
-	pagetest.Evaluate[any](ctx, t, `document.querySelector(".filter input[value=bad]").click()`)
+	reporttest.Evaluate[any](ctx, t, `document.querySelector(".filter input[value=bad]").click()`)
 	want := []string{"violated", "unknown", "unknown", "missed"}
-	if diff := cmp.Diff(want, pagetest.Evaluate[[]string](ctx, t, visible)); diff != "" {
+	if diff := cmp.Diff(want, reporttest.Evaluate[[]string](ctx, t, visible)); diff != "" {
 		t.Errorf("not held (-want +got):\n%s", diff)
 	}
-	rows := pagetest.Evaluate[int](ctx, t, `[...document.querySelectorAll(".overview tr[data-good]")].filter((r) => r.checkVisibility()).length`)
+	rows := reporttest.Evaluate[int](ctx, t, `[...document.querySelectorAll(".overview tr[data-good]")].filter((r) => r.checkVisibility()).length`)
 	if rows != len(want) {
 		t.Errorf("%d rows in the overview, want %d", rows, len(want))
 	}
-	pagetest.Evaluate[any](ctx, t, `document.querySelector(".filter input[value=all]").click()`)
-	if n := len(pagetest.Evaluate[[]string](ctx, t, visible)); n != len(m.Scenarios) {
+	reporttest.Evaluate[any](ctx, t, `document.querySelector(".filter input[value=all]").click()`)
+	if n := len(reporttest.Evaluate[[]string](ctx, t, visible)); n != len(m.Scenarios) {
 		t.Errorf("all: %d scenarios", n)
 	}
 }
 
 // checkZoom: what is under the cursor stays there, the labels stay beside the plot, and zooming out ends where it began.
 func checkZoom(ctx context.Context, t *testing.T) {
-	got := pagetest.Evaluate[map[string]float64](ctx, t, `(() => {
+	got := reporttest.Evaluate[map[string]float64](ctx, t, `(() => {
 		const article = document.querySelector("#s-chaos-kill-one-worker");
 		const [closer, wider] = article.querySelectorAll(".zoom");
 		const pod = article.querySelector(".pd-unready"), name = article.querySelector(".node > .name");
@@ -178,7 +177,7 @@ func checkZoom(ctx context.Context, t *testing.T) {
 
 // checkSift: only pods and lanes with the name stay bright.
 func checkSift(ctx context.Context, t *testing.T) {
-	got := pagetest.Evaluate[string](ctx, t, `(() => {
+	got := reporttest.Evaluate[string](ctx, t, `(() => {
 		const article = document.querySelector("#s-chaos-kill-one-worker"), input = article.querySelector(".sift");
 		const bright = () => [...article.querySelectorAll(".plot .pod, .plot .chart")].filter((e) => !e.classList.contains("dim")).length;
 		const all = [bright()];
@@ -197,24 +196,13 @@ func checkSift(ctx context.Context, t *testing.T) {
 // checkCopy uses the way that every browser allows a page from a file: a selection and a command.
 func checkCopy(ctx context.Context, t *testing.T) {
 	const button = "#s-chaos-kill-one-worker .copy"
-	pagetest.Evaluate[any](ctx, t, `document.addEventListener("copy", () => { window.copied = getSelection().toString(); });
+	reporttest.Evaluate[any](ctx, t, `document.addEventListener("copy", () => { window.copied = getSelection().toString(); });
 		navigator.clipboard.writeText = () => Promise.reject(new Error("not allowed"));`)
 	if err := chromedp.Do(ctx, chromedp.Click(chromedp.CSS(button))); err != nil {
 		t.Fatal(err)
 	}
-	got := pagetest.Evaluate[string](ctx, t, `window.copied + "|" + document.querySelector("`+button+`").textContent`)
+	got := reporttest.Evaluate[string](ctx, t, `window.copied + "|" + document.querySelector("`+button+`").textContent`)
 	if want := "holdfast run --seed 4711 chaos/kill-one-worker|Copied"; got != want {
 		t.Errorf("copied %q, want %q", got, want)
-	}
-}
-
-// TestTheWitnessIsAwake: without it, a page that loads and logs what it likes could pass TestPageInABrowser.
-func TestTheWitnessIsAwake(t *testing.T) {
-	ctx := pagetest.Browser(t)
-	w, url := pagetest.Open(ctx, t, []byte(`<!doctype html><link rel="icon" href="data:,"><img src="absent.png"><script>console.error("x"); absent()</script>`))
-	pagetest.Evaluate[any](ctx, t, `1`)
-	requests, errors := w.Saw()
-	if len(requests) != 2 || requests[0] != url || len(errors) < 3 {
-		t.Errorf("requests %q, errors %q", requests, errors)
 	}
 }

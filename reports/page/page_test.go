@@ -16,13 +16,12 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history/historytest"
 	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/reports"
-	"github.com/holdfast-ha/holdfast/reports/pagetest"
 	"github.com/holdfast-ha/holdfast/reports/reporttest"
 )
 
 func TestPageStandsAlone(t *testing.T) {
 	page := string(reporttest.Written(t, Write, reporttest.Sample()))
-	p := pagetest.Parse(t, page)
+	p := reporttest.Parse(t, page)
 	if len(p.Outside) > 0 {
 		t.Errorf("it refers to %v", p.Outside)
 	}
@@ -46,7 +45,7 @@ func TestPageStandsAlone(t *testing.T) {
 func TestPageHasEveryScenario(t *testing.T) {
 	m := reporttest.Sample()
 	page := string(reporttest.Written(t, Write, m))
-	p := pagetest.Parse(t, page)
+	p := reporttest.Parse(t, page)
 	for _, s := range m.Scenarios {
 		if !p.IDs[Anchor(s.Name)] || !p.Links[Anchor(s.Name)] {
 			t.Errorf("%s: no section, or no link to it", s.Name)
@@ -78,7 +77,7 @@ func TestPageEscapes(t *testing.T) {
 	s.Zones[0].Nodes[0].Pods[0].Workload = evil
 	s.Lanes[0].Target = evil
 	page := string(reporttest.Written(t, Write, m))
-	p := pagetest.Parse(t, page)
+	p := reporttest.Parse(t, page)
 	if p.Elements["img"] != 0 {
 		t.Errorf("%d img elements", p.Elements["img"])
 	}
@@ -94,7 +93,7 @@ func TestPageOfNothing(t *testing.T) {
 		"a scenario unjudged": {Scenarios: []reports.Scenario{{Name: "chaos/x", Result: reports.Unknown, Incomplete: "no record", Why: "no record"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := pagetest.Parse(t, string(reporttest.Written(t, Write, m)))
+			p := reporttest.Parse(t, string(reporttest.Written(t, Write, m)))
 			if p.Elements["article"] != len(m.Scenarios) || p.Elements["figure"] != 0 {
 				t.Errorf("%d articles, %d figures", p.Elements["article"], p.Elements["figure"])
 			}

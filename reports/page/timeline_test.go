@@ -1,17 +1,15 @@
 package page
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/holdfast-ha/holdfast/framework/history"
-	objects "github.com/holdfast-ha/holdfast/framework/history/timeline"
-	"github.com/holdfast-ha/holdfast/framework/judge/verdict"
 	"github.com/holdfast-ha/holdfast/reports"
+	"github.com/holdfast-ha/holdfast/reports/reporttest"
 )
 
 const (
@@ -62,52 +60,6 @@ func TestFaultsShareRowsWithoutOverlap(t *testing.T) {
 	}
 }
 
-func TestPodsOfANodeShareRows(t *testing.T) {
-	life := func(name string, from, to time.Duration) reports.Pod {
-		return reports.Pod{Name: name, Workload: "w", Spans: []reports.PodSpan{{State: objects.PodReady, From: from * sec, To: to * sec}}}
-	}
-	n := reports.Node{Name: "n", Pods: []reports.Pod{life("w-a", 0, 20), life("w-b", 15, 40), life("w-c", 20, 40), life("w-old", 0, 5)}}
-	row, y := newNodeRow(scale{10 * sec, 50 * sec}, &n, "", 0)
-	var got []string
-	for _, p := range row.Pods {
-		got = append(got, fmt.Sprintf("%s at %d from %s to +%s", p.Label, p.Y, p.X, p.W))
-	}
-	want := []string{"w a at 15 from 0% to +25%", "w b at 32 from 12.5% to +62.5%", "w c at 15 from 25% to +50%"}
-	if diff := cmp.Diff(want, got); diff != "" || y != 15+2*17+2 {
-		t.Errorf("up to %d (-want +got):\n%s", y, diff)
-	}
-}
-
-func TestPaths(t *testing.T) {
-	buckets := []reports.Bucket{
-		{}, {OK: 10, P50: ms, P99: 10 * ms, Max: 100 * ms}, {OK: 10, P50: ms, P99: 10 * ms, Max: 100 * ms},
-		{OK: 5, Failed: 5, P50: ms, P99: ms, Max: ms}, {Failed: 1},
-	}
-	l := &reports.Lane{Name: "fresh", OK: 25, Failed: 6, Buckets: buckets}
-	c, _ := newChart(scale{0, 500 * ms}, l, 100*ms, 0)
-	for _, test := range []struct{ what, got, want string }{
-		{"ok", c.OK, "M0 100h1v-100h2v50h1v50h1V100z"},
-		{"sent", c.Sent, "M0 100h1v-100h3v90h1V100z"},
-		{"failures", c.Failures, "M3 0v67h1v-67zM4 0v40h1v-40z"},
-		{"p50", c.P50, "M1 100h3"},
-		{"p99", c.P99, "M1 50h2v50h1"},
-		{"max", c.Max, "M1 0h2v100h1"},
-		{"top", c.RateTop, "100/s"},
-		{"width", c.X + " " + c.W, "0% 100%"},
-	} {
-		if test.got != test.want {
-			t.Errorf("%s: %s, want %s", test.what, test.got, test.want)
-		}
-	}
-	var decades []string
-	for _, d := range c.Decades {
-		decades = append(decades, d.Label)
-	}
-	if got := strings.Join(decades, " "); got != "1 ms 10 ms 100 ms" {
-		t.Errorf("decades %s", got)
-	}
-}
-
 func TestFailingStretches(t *testing.T) {
 	s := reports.Scenario{From: 0, To: 2 * sec, BucketWidth: 100 * ms, Lanes: []reports.Lane{
 		{Name: history.LaneFresh, Buckets: make([]reports.Bucket, 20)}, {Name: history.LaneControl, Buckets: make([]reports.Bucket, 20)},
@@ -143,20 +95,6 @@ func TestTicks(t *testing.T) {
 	}
 }
 
-func TestFlags(t *testing.T) {
-	got := flags(scale{10 * sec, 20 * sec}, []reports.Verdict{
-		{Kind: "A", Outcome: verdict.Violated, At: reports.Seconds(12 * sec)},
-		{Kind: "B", Outcome: verdict.Unknown, At: reports.Seconds(19 * sec)},
-		{Kind: "C", Outcome: verdict.Held, At: reports.Seconds(12 * sec)},
-		{Kind: "D", Outcome: verdict.Violated, At: reports.Seconds(30 * sec)},
-		{Kind: "E", Outcome: verdict.Violated},
-	})
-	want := []verdictFlag{{X: "20%", Class: "violated", Label: "A"}, {X: "90%", Class: "unknown", Label: "B", Left: true}}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-}
-
 func TestNodePrefix(t *testing.T) {
 	nodes := func(names ...string) []reports.Zone {
 		var list []reports.Zone
@@ -177,5 +115,17 @@ func TestNodePrefix(t *testing.T) {
 	}
 	if got := nodePrefix(nil); got != "" {
 		t.Errorf("no nodes: prefix %q", got)
+	}
+}
+
+// The golden timelines have what the page draws: bars, flags, paths and labels with their places.
+func TestGoldenTimelines(t *testing.T) {
+	m := reporttest.Sample()
+	for i, name := range map[int]string{1: "killed", 2: "rolled", 4: "placed"} {
+		drawn, err := json.MarshalIndent(layout(&m.Scenarios[i]), "", " ")
+		if err != nil {
+			t.Fatal(err)
+		}
+		reporttest.Golden(t, name+".json", append(drawn, '\n'))
 	}
 }

@@ -1,4 +1,4 @@
-// Package reporttest has reports and stored runs for the tests of what is written from them.
+// Package reporttest has reports and stored runs for the tests of what is written from them, and checks pages with a parser and in a browser.
 package reporttest
 
 import (
@@ -32,7 +32,7 @@ func NewSample() reports.Report {
 			Name: "it-went-out", Story: "Two nodes were drained.", Symptom: "Requests failed.", Cause: "No budget.", Fix: "A budget.",
 		},
 		Scenarios: []reports.Scenario{
-			drained(), nodeKilled(), RolledOut(), starved(), placed(), cutOff(), dropsAtSIGTERM(), missed(),
+			drained(), nodeKilled(), rolledOut(), starved(), placed(), cutOff(), dropsAtSIGTERM(), missed(),
 		},
 	}
 	for i := range m.Scenarios {
@@ -143,8 +143,8 @@ func nodeKilled() reports.Scenario {
 	})
 }
 
-// RolledOut is a scenario with pods of two generations, and a node without a zone.
-func RolledOut() reports.Scenario {
+// rolledOut is a scenario with pods of two generations, and a node without a zone.
+func rolledOut() reports.Scenario {
 	b := Named(historytest.New(), "chaos/rolling-update", "a rolling update is invisible to clients")
 	b.Phase(history.Deploy, 0).Phase(history.Steady, 5*sec).Phase(history.Disturbed, 10*sec).Phase(history.Recovered, 34*sec)
 	b.Phase(history.Drained, 40*sec)

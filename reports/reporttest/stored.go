@@ -73,8 +73,8 @@ func Build(t *testing.T, dir string, file runfolder.File) reports.Report {
 	return m
 }
 
-// Written is what a format makes of a report.
-func Written(t *testing.T, write func(io.Writer, reports.Report) error, m reports.Report) []byte {
+// Written is what a format makes of a document.
+func Written[T any](t *testing.T, write func(io.Writer, T) error, m T) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	if err := write(&b, m); err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/judge/verdict"
 	"github.com/holdfast-ha/holdfast/reports"
 	"github.com/holdfast-ha/holdfast/reports/certificate"
-	"github.com/holdfast-ha/holdfast/reports/pagetest"
+	"github.com/holdfast-ha/holdfast/reports/reporttest"
 	"github.com/holdfast-ha/holdfast/reports/trend"
 )
 
@@ -60,16 +60,16 @@ func pageNights(t *testing.T) string {
 }
 
 func TestIndexInABrowser(t *testing.T) {
-	ctx := pagetest.Browser(t)
+	ctx := reporttest.Browser(t)
 	root := pageNights(t)
 	all, err := trend.Read(root)
 	must(t, err)
 	must(t, reports.Replace(filepath.Join(root, trend.PageFile), all, trend.WritePage))
 	url := "file://" + filepath.Join(root, trend.PageFile)
-	w := pagetest.Visit(ctx, t, url)
+	w := reporttest.Visit(ctx, t, url)
 
 	t.Run("cells", func(t *testing.T) {
-		got := pagetest.Evaluate[[]string](ctx, t, `[...document.querySelectorAll(".grid")].map((g) => g.closest("section").querySelector("h3").textContent + ": " +
+		got := reporttest.Evaluate[[]string](ctx, t, `[...document.querySelectorAll(".grid")].map((g) => g.closest("section").querySelector("h3").textContent + ": " +
 			g.querySelectorAll("thead th").length + " heads, " + [...g.querySelectorAll("tbody tr")].map((r) => r.cells[0].firstChild.textContent.trim() + " " +
 			[...r.cells].slice(1).map((c) => c.innerText || "-").join("")).join(", "))`)
 		want := []string{
@@ -83,22 +83,22 @@ func TestIndexInABrowser(t *testing.T) {
 		}
 	})
 	t.Run("links", func(t *testing.T) {
-		checkLinks(t, pagetest.Evaluate[[]string](ctx, t, `[...document.querySelectorAll("main a")].map((a) => a.href)`), root)
+		checkLinks(t, reporttest.Evaluate[[]string](ctx, t, `[...document.querySelectorAll("main a")].map((a) => a.href)`), root)
 	})
 	t.Run("found", func(t *testing.T) {
-		if text := pagetest.Evaluate[string](ctx, t, `document.querySelector(".found").innerText`); !strings.Contains(text, "chaos/kill-one-worker, recovery: 10.") || !strings.Contains(text, "since 2026-01-13") {
+		if text := reporttest.Evaluate[string](ctx, t, `document.querySelector(".found").innerText`); !strings.Contains(text, "chaos/kill-one-worker, recovery: 10.") || !strings.Contains(text, "since 2026-01-13") {
 			t.Errorf("found: %q", text)
 		}
 	})
 	t.Run("not whole", func(t *testing.T) {
-		text := pagetest.Evaluate[string](ctx, t, `document.querySelector("#left").innerText`)
+		text := reporttest.Evaluate[string](ctx, t, `document.querySelector("#left").innerText`)
 		for _, part := range []string{"20260125-020000", "20260201-020000", `has version ""`} {
 			if !strings.Contains(text, part) {
 				t.Errorf("no %q in %s", part, text)
 			}
 		}
 	})
-	t.Run("colours and widths", func(t *testing.T) { pagetest.CheckSchemesAndWidths(ctx, t) })
+	t.Run("colours and widths", func(t *testing.T) { reporttest.CheckSchemesAndWidths(ctx, t) })
 	requests, errors := w.Saw()
 	if diff := cmp.Diff([]string{url}, requests); diff != "" {
 		t.Errorf("it asked for more than itself (-want +got):\n%s", diff)
@@ -144,7 +144,7 @@ func TestEscapes(t *testing.T) {
 	}
 	var b bytes.Buffer
 	must(t, trend.WritePage(&b, all))
-	p := pagetest.Parse(t, b.String())
+	p := reporttest.Parse(t, b.String())
 	if p.Elements["img"] != 0 || strings.Count(b.String(), "<script") != 1 {
 		t.Errorf("%d img elements, %d scripts", p.Elements["img"], strings.Count(b.String(), "<script"))
 	}
@@ -158,7 +158,7 @@ func TestEscapes(t *testing.T) {
 func TestIndexOfNothing(t *testing.T) {
 	var b bytes.Buffer
 	must(t, trend.WritePage(&b, nil))
-	pagetest.Parse(t, b.String())
+	reporttest.Parse(t, b.String())
 	if !strings.Contains(b.String(), "There is no run here that could be read") {
 		t.Error(b.String())
 	}

@@ -1,5 +1,4 @@
-// Package pagetest checks pages in tests, with a parser and in a real browser.
-package pagetest
+package reporttest
 
 import (
 	"context"
