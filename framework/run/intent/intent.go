@@ -19,7 +19,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/app/manifests"
 	"github.com/holdfast-ha/holdfast/framework/base/prose"
 	"github.com/holdfast-ha/holdfast/framework/fault/hold"
-	"github.com/holdfast-ha/holdfast/framework/run/recording/behind"
+	"github.com/holdfast-ha/holdfast/framework/run/recording"
 	"github.com/holdfast-ha/holdfast/framework/safety"
 	"github.com/holdfast-ha/holdfast/framework/safety/reading"
 	"github.com/holdfast-ha/holdfast/workloads/app"
@@ -121,7 +121,7 @@ func (a *Intent) read(ctx context.Context, c appfile.Choice, file appfile.File, 
 	if err := a.check(live); err != nil {
 		return err
 	}
-	reached, err := a.reached(ctx, live, behind.Of(from.Client, from.Dynamic, []string{a.Request.Namespace}))
+	reached, err := a.reached(ctx, live, recording.FinderOf(from.Client, from.Dynamic, []string{a.Request.Namespace}))
 	if err != nil {
 		return err
 	}
@@ -155,7 +155,7 @@ func (a *Intent) check(live app.App) error {
 
 // reached are the names of the workloads that the requests reach, wherever they are sent from: by a Service's name or address, by a port of a node, or
 // by a host of an Ingress or HTTPRoute. A probe that reaches none is an error, because a verdict would rest on it.
-func (a *Intent) reached(ctx context.Context, live app.App, finder *behind.Finder) (names map[string]bool, err error) {
+func (a *Intent) reached(ctx context.Context, live app.App, finder *recording.Finder) (names map[string]bool, err error) {
 	names = map[string]bool{}
 	for _, p := range a.Probes {
 		found, err := finder.Find(ctx, p.URL)

@@ -20,7 +20,6 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/load"
 	"github.com/holdfast-ha/holdfast/framework/load/collect"
-	"github.com/holdfast-ha/holdfast/framework/run/recording/behind"
 )
 
 // Inside makes load workers in the cluster. It returns them when they are ready, with the client that reaches them, and what removes them.
@@ -91,12 +90,12 @@ func (s *Session) target(ctx context.Context, h *history.Header) error {
 	if err := s.known(ctx, o.Behind); err != nil {
 		return err
 	}
-	finder, err := behind.New(s.config, o.Namespaces)
+	finder, err := NewFinder(s.config, o.Namespaces)
 	if err != nil {
 		return err
 	}
 	var all []string
-	ways := make([]behind.Found, len(o.Probes))
+	ways := make([]Found, len(o.Probes))
 	for i, p := range o.Probes {
 		way := &ways[i]
 		if *way, err = finder.Find(ctx, p.URL); err != nil {
@@ -160,7 +159,7 @@ func (s *Session) known(ctx context.Context, services []string) error {
 }
 
 // front is the way to some Services: no answer names a pod; nil: it is not known where the way leads.
-func front(from history.LoadFrom, to behind.Found) *history.Front {
+func front(from history.LoadFrom, to Found) *history.Front {
 	if len(to.Services) == 0 {
 		return nil
 	}

@@ -1,8 +1,4 @@
-// Package behind finds out behind which Services of a cluster the requests to a URL end: by the addresses of Services, and by the hosts and path
-// prefixes of Ingresses and HTTPRoutes.
-//
-// It only reads, and sends no request to the URL. What it cannot find out, the user has to say.
-package behind
+package recording
 
 import (
 	"cmp"
@@ -27,7 +23,8 @@ import (
 	"github.com/holdfast-ha/holdfast/workloads/app"
 )
 
-// Finder finds Services in some namespaces.
+// Finder finds out behind which Services of some namespaces the requests to a URL end: by the addresses of Services, and by the hosts and path prefixes
+// of Ingresses and HTTPRoutes. It only reads, and sends no request to the URL. What it cannot find out, the user has to say.
 type Finder struct {
 	client     kubernetes.Interface
 	untyped    dynamic.Interface
@@ -41,8 +38,8 @@ type Found struct {
 	Sticky   string   // why all requests of a client come to the same pod, or to those of one node; empty: nothing says so
 }
 
-// New is a Finder in some namespaces, or in all. The configuration should only be able to read.
-func New(config *rest.Config, namespaces []string) (*Finder, error) {
+// NewFinder is a Finder in some namespaces, or in all. The configuration should only be able to read.
+func NewFinder(config *rest.Config, namespaces []string) (*Finder, error) {
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return nil, err
@@ -53,11 +50,11 @@ func New(config *rest.Config, namespaces []string) (*Finder, error) {
 	if err != nil {
 		return nil, err
 	}
-	return Of(client, untyped, namespaces), nil
+	return FinderOf(client, untyped, namespaces), nil
 }
 
-// Of is a Finder with clients that should only be able to read.
-func Of(client kubernetes.Interface, untyped dynamic.Interface, namespaces []string) *Finder {
+// FinderOf is a Finder with clients that should only be able to read.
+func FinderOf(client kubernetes.Interface, untyped dynamic.Interface, namespaces []string) *Finder {
 	if len(namespaces) == 0 {
 		namespaces = []string{metav1.NamespaceAll}
 	}

@@ -1,4 +1,4 @@
-package behind
+package recording
 
 import (
 	"context"
@@ -32,8 +32,8 @@ spec:
   - backendRefs: [{name: rest, port: 80}, {kind: Bucket, name: files}, {name: away, port: 80, weight: 0}]
 `
 
-// cluster has Services that are reached in all ways.
-func cluster(t *testing.T) (*fake.Clientset, *Finder) {
+// reachable has Services that are reached in all ways.
+func reachable(t *testing.T) (*fake.Clientset, *Finder) {
 	t.Helper()
 	service := func(name string, edit func(*corev1.Service)) *corev1.Service {
 		s := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name}}
@@ -74,11 +74,11 @@ func cluster(t *testing.T) (*fake.Clientset, *Finder) {
 		t.Fatal(err)
 	}
 	kinds := map[schema.GroupVersionResource]string{routes: "HTTPRouteList"}
-	return client, Of(client, dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), kinds, &o), []string{"shop"})
+	return client, FinderOf(client, dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), kinds, &o), []string{"shop"})
 }
 
 func TestFind(t *testing.T) {
-	_, f := cluster(t)
+	_, f := reachable(t)
 	for url, want := range map[string]string{
 		"http://web.shop/":                    "shop/web",
 		"http://web.shop.svc:80/x":            "shop/web",
@@ -115,7 +115,7 @@ func TestFind(t *testing.T) {
 
 // TestSticky: where a client does not come to all pods of a Service, a recording says so, of each URL by itself and in any order.
 func TestSticky(t *testing.T) {
-	client, f := cluster(t)
+	client, f := reachable(t)
 	edit := func(name string, of func(*corev1.ServiceSpec)) {
 		t.Helper()
 		s, err := client.CoreV1().Services("shop").Get(t.Context(), name, metav1.GetOptions{})
@@ -163,7 +163,7 @@ func TestFindWithoutPermission(t *testing.T) {
 		"forbidden": {apierrors.NewForbidden(schema.GroupResource{Resource: "services"}, "", errors.New("no")), "services is forbidden"},
 		"fails":     {apierrors.NewInternalError(errors.New("etcd is away")), ""},
 	} {
-		client, f := cluster(t)
+		client, f := reachable(t)
 		client.PrependReactor("list", "services", func(k8stesting.Action) (bool, runtime.Object, error) { return true, nil, test.err })
 		got, err := f.Find(t.Context(), "http://web.shop/")
 		if len(got.Services) > 0 || (err != nil) != (test.why == "") || !strings.Contains(got.Why, test.why) {
@@ -174,7 +174,7 @@ func TestFindWithoutPermission(t *testing.T) {
 
 // Without permission to list nodes, an address with a node port is taken for one of a node, but not a loopback address.
 func TestFindWithoutNodes(t *testing.T) {
-	client, f := cluster(t)
+	client, f := reachable(t)
 	client.PrependReactor("list", "nodes", func(k8stesting.Action) (bool, runtime.Object, error) {
 		return true, nil, apierrors.NewForbidden(schema.GroupResource{Resource: "nodes"}, "", errors.New("no"))
 	})
