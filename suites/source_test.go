@@ -26,7 +26,6 @@ import (
 	_ "github.com/holdfast-ha/holdfast/suites/chaos"
 	_ "github.com/holdfast-ha/holdfast/suites/conformance"
 	_ "github.com/holdfast-ha/holdfast/suites/incidents"
-	_ "github.com/holdfast-ha/holdfast/suites/mutants"
 	_ "github.com/holdfast-ha/holdfast/suites/profiles"
 	_ "github.com/holdfast-ha/holdfast/suites/scale"
 	_ "github.com/holdfast-ha/holdfast/suites/upgrade"

@@ -4,7 +4,6 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/suites/chaos"
-	"github.com/holdfast-ha/holdfast/suites/mutants"
 )
 
 // HalfOfTheRequestsFail is about two replicas, two entry nodes, and one of them full.
@@ -24,8 +23,8 @@ var HalfOfTheRequestsFail = scenario.DescribeIncident(scenario.Incident{
 			"the old pods count too. With maxUnavailable instead, the update removes an old pod, and its replacement stays pending.",
 	},
 	Scenarios: []scenario.Spec{
-		mutants.FullNodeNoRemedy, mutants.FullNodeByAllRevisions, mutants.FullNodeAntiAffinity,
+		chaos.FullNodeNoRemedy, chaos.FullNodeByAllRevisions, chaos.FullNodeAntiAffinity,
 		chaos.FullNodeSpreadAlone, chaos.FullNodeAntiAffinitySurge, chaos.FullNodeHealthChecksAlone, chaos.FullNode,
-		mutants.FullNodeThenALostOneSoft, mutants.FullNodeThenALostOneUnchecked, chaos.FullNodeThenALostOne,
+		chaos.FullNodeThenALostOneSoft, chaos.FullNodeThenALostOneUnchecked, chaos.FullNodeThenALostOne,
 	},
 })

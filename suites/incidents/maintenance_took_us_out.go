@@ -4,7 +4,6 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/suites/chaos"
-	"github.com/holdfast-ha/holdfast/suites/mutants"
 )
 
 // MaintenanceTookUsOut is about nodes that are drained together.
@@ -18,5 +17,5 @@ var MaintenanceTookUsOut = scenario.DescribeIncident(scenario.Incident{
 		Fix: "A PodDisruptionBudget: the second eviction is refused until the replacement of the first is ready. It governs evictions " +
 			"only, not deletions, rolling updates or the loss of a node.",
 	},
-	Scenarios: []scenario.Spec{mutants.NoBudget, chaos.DrainTwoWorkers},
+	Scenarios: []scenario.Spec{chaos.NoBudget, chaos.DrainTwoWorkers},
 })

@@ -4,7 +4,6 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/suites/chaos"
-	"github.com/holdfast-ha/holdfast/suites/mutants"
 )
 
 // ScaledToTenAndNoFaster is about connections that never end.
@@ -20,5 +19,5 @@ var ScaledToTenAndNoFaster = scenario.DescribeIncident(scenario.Incident{
 			"With 100 requests, each new pod has its share within seconds; with 1,000, the new pods together have theirs within a minute, " +
 			"and a single pod may still have little.",
 	},
-	Scenarios: []scenario.Spec{mutants.ConnectionsNeverEnd, chaos.NewPodsShareTheLoad, chaos.NewPodsShareTheLoadLate},
+	Scenarios: []scenario.Spec{chaos.ConnectionsNeverEnd, chaos.NewPodsShareTheLoad, chaos.NewPodsShareTheLoadLate},
 })

@@ -4,7 +4,6 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
 	"github.com/holdfast-ha/holdfast/suites/chaos"
-	"github.com/holdfast-ha/holdfast/suites/mutants"
 )
 
 // ThreeReplicasAndStillDown is about replicas that share a node.
@@ -18,5 +17,5 @@ var ThreeReplicasAndStillDown = scenario.DescribeIncident(scenario.Incident{
 		Fix: "A topology spread constraint over zones. It does not move pods that already run, and does not hide the time in which " +
 			"requests still go to the dead pod: for that, a gateway checks its upstreams and tries another.",
 	},
-	Scenarios: []scenario.Spec{mutants.ThreeReplicasOnOneNode, chaos.KillOneWorkerOfThreeReplicas},
+	Scenarios: []scenario.Spec{chaos.ThreeReplicasOnOneNode, chaos.KillOneWorkerOfThreeReplicas},
 })

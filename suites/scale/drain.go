@@ -4,8 +4,10 @@ import (
 	"time"
 
 	"github.com/holdfast-ha/holdfast/framework/fault"
+	"github.com/holdfast-ha/holdfast/framework/judge"
 	"github.com/holdfast-ha/holdfast/framework/judge/invariant"
 	"github.com/holdfast-ha/holdfast/framework/scenario"
+	"github.com/holdfast-ha/holdfast/workloads"
 )
 
 // Drain empties four nodes at once. Their pods must wait for each other: the budget allows one to be away.
@@ -26,4 +28,13 @@ var Drain = scenario.Describe(scenario.Spec{
 	},
 	About: 3 * time.Minute,
 	Full:  true,
+})
+
+// NoBudgetAtScale evicts the pods of four simulated nodes at once.
+var NoBudgetAtScale = scenario.Mutate(Drain, scenario.Mutation{
+	Name:     "mutants/no-budget-at-scale",
+	Removed:  "a disruption budget",
+	CaughtBy: invariant.BudgetHonoured{},
+	Reason:   judge.Evicted,
+	Break:    func(s *scenario.Spec) { s.Simulated.Backend.Budget = workloads.NoBudget },
 })
