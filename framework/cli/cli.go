@@ -4,12 +4,20 @@
 package cli
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
+	"github.com/holdfast-ha/holdfast/framework/base/interrupt"
+	"github.com/holdfast-ha/holdfast/framework/base/output"
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
 )
 
@@ -64,4 +72,45 @@ func noCommand(root *cobra.Command, args []string) error {
 		meant = "did you mean " + strings.Join(names, " or ") + "?"
 	}
 	return exit.Usage(fmt.Errorf("unknown command %q for %q: %s", args[0], root.CommandPath(), meant))
+}
+
+// Main runs the command line of this process and returns its exit code. A signal cancels the command's context. A second signal ends
+// the process, unless it is an echo of the first; see package interrupt.
+func Main(ctx context.Context, version string) int {
+	stderr := output.Clean(os.Stderr)
+	err := interrupt.Main(ctx, stderr, func(ctx context.Context) error {
+		root := Command(version)
+		root.SetOut(output.Clean(os.Stdout))
+		root.SetErr(stderr)
+		nameAsCalled(root, os.Args[0])
+		return exit.AfterSignal(ctx, root.ExecuteContext(ctx))
+	})
+	var write *fs.PathError
+	if nobodyReads := errors.As(err, &write) && write.Path == os.Stdout.Name() && errors.Is(err, syscall.EPIPE); err != nil && !nobodyReads {
+		_, _ = fmt.Fprintln(stderr, "holdfast:", err)
+	}
+	return exit.Code(err)
+}
+
+// pluginFile is the name by which kubectl starts a plugin. krew links it to the executable.
+//
+// Source: https://kubernetes.io/docs/tasks/extend-kubectl/kubectl-plugins/
+const pluginFile = "kubectl-holdfast"
+
+// nameAsCalled makes help and errors of the command line name the command as it was called: "kubectl holdfast" if kubectl called it, because
+// a user of the plugin may have no command of the name holdfast.
+func nameAsCalled(root *cobra.Command, executable string) {
+	if filepath.Base(executable) != pluginFile {
+		return
+	}
+	const called = "kubectl holdfast"
+	root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: called}
+	var rename func(*cobra.Command)
+	rename = func(c *cobra.Command) {
+		c.Example = strings.ReplaceAll("\n"+c.Example, "\n  holdfast ", "\n  "+called+" ")[1:]
+		for _, sub := range c.Commands() {
+			rename(sub)
+		}
+	}
+	rename(root)
 }
