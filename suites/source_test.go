@@ -4,7 +4,6 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"io/fs"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -267,39 +266,5 @@ func TestNamesAreUnique(t *testing.T) {
 			t.Errorf("two scenarios are called %s", s.Name)
 		}
 		seen[s.Name] = true
-	}
-}
-
-// One file per scenario, incident or profile, so that a claim is found by its file's name.
-func TestOneScenarioAFile(t *testing.T) {
-	err := filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
-		if err == nil && (path == filepath.Join("mutants", "upgrade") || path == "apps") {
-			return fs.SkipDir // regressions, one a file, and applications, which have no scenarios in Go
-		}
-		if err != nil || entry.IsDir() || filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") || entry.Name() == "doc.go" {
-			return err
-		}
-		parsed, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
-		if err != nil {
-			return err
-		}
-		described := 0
-		ast.Inspect(parsed, func(n ast.Node) bool {
-			call, ok := n.(*ast.CallExpr)
-			if !ok {
-				return true
-			}
-			if f, ok := call.Fun.(*ast.SelectorExpr); ok && slices.Contains([]string{"Describe", "Mutate", "DescribeIncident", "DescribeProfile", "DescribeUpgrade"}, f.Sel.Name) {
-				described++
-			}
-			return true
-		})
-		if described != 1 {
-			t.Errorf("%s describes %d scenarios, incidents, profiles or upgrades, want one", path, described)
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
 }
