@@ -3,8 +3,6 @@ package app
 import (
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
-
-	"github.com/holdfast-ha/holdfast/workloads/app/kustomizeerror"
 )
 
 // kustomization builds a kustomization, as `kubectl apply -k` does.
@@ -13,7 +11,7 @@ func (r *reader) kustomization(folder string) {
 	options.Reorder = krusty.ReorderOptionLegacy
 	built, err := krusty.MakeKustomizer(options).Run(filesys.MakeFsOnDisk(), folder)
 	if err != nil {
-		r.says("build the kustomization in "+folder+": ", "%s", kustomizeerror.Cause(err.Error(), folder))
+		r.says("build the kustomization in "+folder+": ", "%s", causeOfKustomize(err.Error(), folder))
 		return
 	}
 	text, err := built.AsYaml()

@@ -14,8 +14,6 @@ import (
 	"golang.org/x/text/encoding/unicode"
 	"golang.org/x/text/transform"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
-	"github.com/holdfast-ha/holdfast/workloads/app/publicurl"
 )
 
 // Sources are where manifests are read.
@@ -50,7 +48,7 @@ const HowToName = "name files or folders with -f, a kustomization with -k, or a 
 func Read(from Sources) ([]Manifest, error) {
 	var r reader
 	for _, name := range slices.Concat(from.Before, from.Files, from.Chart.Values, []string{from.Kustomize, from.Chart.Path}) {
-		if _, err := publicurl.Parse(strings.TrimPrefix(name, "git::")); err != nil && strings.Contains(name, "://") {
+		if _, err := ParsePublicURL(strings.TrimPrefix(name, "git::")); err != nil && strings.Contains(name, "://") {
 			r.says("", "what is read is named by a URL, and %v: download it, and name the file", err)
 		}
 	}

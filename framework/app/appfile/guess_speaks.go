@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-ha/holdfast/framework/load/request"
-	"github.com/holdfast-ha/holdfast/workloads/app/publicurl"
+	"github.com/holdfast-ha/holdfast/workloads/app"
 )
 
 // unverified trusts any certificate: that of a server inside of a cluster is seldom one of a public authority.
@@ -117,13 +117,13 @@ func (d door) like(one ask) probe {
 	if d.client != nil {
 		next = fmt.Sprintf("%s leads clients to %s.", d.client.front, d.client.host+d.client.path)
 	}
-	if _, err := publicurl.Parse(scheme + "://" + d.address() + path); err != nil {
+	if _, err := app.ParsePublicURL(scheme + "://" + d.address() + path); err != nil {
 		return d.accepts(fmt.Sprintf("%sa path that is not written down here: %v.", asks, err))
 	}
 	headers := map[string]string{}
 	for _, h := range one.http.HTTPHeaders {
 		name := http.CanonicalHeaderKey(h.Name)
-		if publicurl.Secret(name) || name == "Cookie" && publicurl.Secret(h.Value) {
+		if app.IsSecretName(name) || name == "Cookie" && app.IsSecretName(h.Value) {
 			return d.accepts(fmt.Sprintf("%s%s with the header %s, whose value is not written down here: have it in a Secret, and use url: %s://%s%s with this header fromSecret.",
 				asks, path, name, scheme, d.address(), path))
 		}

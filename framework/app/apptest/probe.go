@@ -15,7 +15,6 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/load"
 	"github.com/holdfast-ha/holdfast/framework/load/request"
 	"github.com/holdfast-ha/holdfast/workloads/app"
-	"github.com/holdfast-ha/holdfast/workloads/app/publicurl"
 	"github.com/holdfast-ha/holdfast/workloads/expect"
 )
 
@@ -149,11 +148,11 @@ func (p Probe) validate(a app.App) error {
 
 // Check returns an error for a probe that no worker can send, wherever its URL leads. The namespace is for an example.
 func (p Probe) Check(namespace string) error {
-	u, err := publicurl.Parse(p.URL)
+	u, err := app.ParsePublicURL(p.URL)
 	switch {
 	case !probeName.MatchString(p.Name):
 		return fmt.Errorf("probe %q: want a name of lower-case letters, digits and dashes", p.Name)
-	case errors.Is(err, publicurl.ErrUserInfo) || errors.Is(err, publicurl.ErrSecretValue):
+	case errors.Is(err, app.ErrUserInfo) || errors.Is(err, app.ErrSecretValue):
 		return fmt.Errorf("probe %s: %w: leave it out, and send a header from a Secret: headers: {Authorization: {fromSecret: NAME/KEY}}", p.Name, err)
 	case err != nil:
 		return fmt.Errorf("probe %s: %w", p.Name, err)

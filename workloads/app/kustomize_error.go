@@ -1,7 +1,4 @@
-// Package kustomizeerror says what of an error of kustomize may be shown: kustomize quotes files, which may have passwords.
-//
-// It builds no kustomization.
-package kustomizeerror
+package app
 
 import (
 	"path/filepath"
@@ -15,15 +12,15 @@ var (
 	sources = regexp.MustCompile(`(?:accumulating|merging) resources from '([^':]+)'`)
 	// quotesNothing are the causes in which kustomize shows no more of a file than names of files, fields and objects.
 	quotesNothing = regexp.MustCompile(`unable to find one of .{1,99} in directory '[^']+'|security; file '[^']+' is not in or below '[^']+'|cycle detected|multiple kustomization files|` +
-		`kustomization\.yaml is empty|kind should be Kustomization or Component|missing Resource metadata|may not add resource with an already registered id: ` + id +
-		`|(?:no matches for Id|nothing selected by) ` + id + `|unable to parse SM or JSON patch|external plugins disabled|` +
+		`kustomization\.yaml is empty|kind should be Kustomization or Component|missing Resource metadata|may not add resource with an already registered id: ` + kustomizeID +
+		`|(?:no matches for Id|nothing selected by) ` + kustomizeID + `|unable to parse SM or JSON patch|external plugins disabled|` +
 		`json: (?:unknown field "[A-Za-z]+"|cannot unmarshal [a-z]+ into Go struct field [\w.]+)|yaml: line \d+: (?:[a-z ]|'[^\w']')+`)
 )
 
-const id = `[\w.\[\]/-]+`
+const kustomizeID = `[\w.\[\]/-]+`
 
-// Cause is the cause in an error of kustomize about a folder, if it is known to quote nothing: others may show a password.
-func Cause(said, folder string) string {
+// causeOfKustomize is the cause in an error of kustomize about a folder, if it is known to quote nothing of a file: others may show a password.
+func causeOfKustomize(said, folder string) string {
 	found := absent.FindStringSubmatch(said)
 	switch {
 	case strings.Contains(said, "loading KV pairs"): // also the names of files may be what was meant as a password

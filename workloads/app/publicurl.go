@@ -1,8 +1,4 @@
-// Package publicurl tells URLs that may be shown from those with credentials. Records, reports, messages and the journal in the cluster have the URLs of
-// probes and of manifests.
-//
-// It knows nothing of what a URL leads to.
-package publicurl
+package app
 
 import (
 	"errors"
@@ -21,11 +17,12 @@ var (
 	errUnreadable  = errors.New("its URL cannot be read: want one such as http://web/")
 )
 
-// Secret reports whether the value of this name is one that lets its readers in.
-func Secret(name string) bool { return secretName.MatchString(name) }
+// IsSecretName reports whether the value of this name is one that lets its readers in.
+func IsSecretName(name string) bool { return secretName.MatchString(name) }
 
-// Parse is a URL that may be shown. The error does not show another one.
-func Parse(raw string) (*url.URL, error) {
+// ParsePublicURL is a URL that may be shown. The error does not show another one. Records, reports, messages and the
+// journal in the cluster have the URLs of probes and of manifests.
+func ParsePublicURL(raw string) (*url.URL, error) {
 	u, err := url.Parse(raw)
 	if err != nil {
 		return nil, errUnreadable
@@ -39,7 +36,7 @@ func Parse(raw string) (*url.URL, error) {
 		if plain, err := url.QueryUnescape(name); err == nil {
 			name = plain
 		}
-		if value != "" && Secret(name) {
+		if value != "" && IsSecretName(name) {
 			return nil, ErrSecretValue
 		}
 	}
