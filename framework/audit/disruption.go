@@ -10,7 +10,6 @@ import (
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/holdfast-ha/holdfast/framework/base/prose"
@@ -89,7 +88,7 @@ func checkAutoscalerMinimum(s *subject) {
 
 // autoscaler is the HorizontalPodAutoscaler that scales the subject; nil: none does, or none could be read.
 func (s *subject) autoscaler() *autoscalingv2.HorizontalPodAutoscaler {
-	for _, h := range s.inside(s.Namespace).autoscalers {
+	for _, h := range in(s.Namespace, s.cluster.Autoscalers) {
 		if to := h.Spec.ScaleTargetRef; to.Kind == s.Kind && to.Name == s.Name {
 			return h
 		}
@@ -141,7 +140,7 @@ func checkBudgetBlocksDrains(s *subject) {
 }
 
 // fewest is how many of the pods that a budget covers an autoscaler may leave; without one, or if the budget covers other pods, all that are expected.
-func (s *subject) fewest(b cover, expected int) int {
+func (s *subject) fewest(b *policyv1.PodDisruptionBudget, expected int) int {
 	if h := s.autoscaler(); h != nil && s.coversOnly(b) && expected == s.Replicas {
 		return min(minimum(h), expected)
 	}
@@ -150,7 +149,7 @@ func (s *subject) fewest(b cover, expected int) int {
 
 // severalBudgets is the finding that several budgets cover the same pods. Only a budget that covers no other workload can be
 // deleted.
-func (s *subject) severalBudgets(covering []cover) Finding {
+func (s *subject) severalBudgets(covering []*policyv1.PodDisruptionBudget) Finding {
 	var all []string
 	for _, b := range covering {
 		all = append(all, b.Name)
@@ -172,20 +171,20 @@ func (s *subject) severalBudgets(covering []cover) Finding {
 }
 
 // covered returns the workloads whose pods a budget covers.
-func (v *view) covered(b cover) (workloads []*Workload) {
-	for _, w := range v.inside(b.Namespace).workloads {
-		if b.selects.Matches(labels.Set(w.Template.Labels)) {
+func (v *view) covered(b *policyv1.PodDisruptionBudget) (workloads []*Workload) {
+	for _, w := range in(b.Namespace, v.cluster.Workloads) {
+		if matches(b.Spec.Selector, w.Template.Labels) {
 			workloads = append(workloads, w)
 		}
 	}
 	return workloads
 }
 
-func (s *subject) coversOnly(b cover) bool { return len(s.covered(b)) == 1 }
+func (s *subject) coversOnly(b *policyv1.PodDisruptionBudget) bool { return len(s.covered(b)) == 1 }
 
 // expected returns the number of pods that a budget's percentages refer to: the sum of the replicas that its workloads want. If
 // the budget covers other pods too, only its status tells, and the larger number counts.
-func (s *subject) expected(b cover) int {
+func (s *subject) expected(b *policyv1.PodDisruptionBudget) int {
 	sum := 0
 	for _, w := range s.covered(b) {
 		sum += w.Replicas
@@ -230,37 +229,37 @@ func checkNoBudget(s *subject) {
 }
 
 // budgets returns the budgets that cover the subject's pods, by name.
-func (s *subject) budgets() (covering []cover) {
-	for _, b := range s.inside(s.Namespace).budgets {
-		if b.selects.Matches(labels.Set(s.Template.Labels)) {
+func (s *subject) budgets() (covering []*policyv1.PodDisruptionBudget) {
+	for _, b := range in(s.Namespace, s.cluster.Budgets) {
+		if s.own(b.Spec.Selector) {
 			covering = append(covering, b)
 		}
 	}
-	slices.SortFunc(covering, func(a, b cover) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(covering, func(a, b *policyv1.PodDisruptionBudget) int { return strings.Compare(a.Name, b.Name) })
 	return covering
 }
 
 // freeBudgetName returns the workload's own name, or a longer one if a budget that covers something else has that name.
 func (s *subject) freeBudgetName() string {
 	name := s.Name
-	for slices.ContainsFunc(s.inside(s.Namespace).budgets, func(b cover) bool { return b.Name == name }) {
+	for slices.ContainsFunc(in(s.Namespace, s.cluster.Budgets), func(b *policyv1.PodDisruptionBudget) bool { return b.Name == name }) {
 		name += "-budget"
 	}
 	return name
 }
 
-func checkBudgetCoversNothing(s *subject, b cover) {
+func checkBudgetCoversNothing(s *subject, b *policyv1.PodDisruptionBudget) {
 	idle := func(w Workload) bool {
-		return w.Namespace == b.Namespace && b.selects.Matches(labels.Set(w.Template.Labels))
+		return w.Namespace == b.Namespace && matches(b.Spec.Selector, w.Template.Labels)
 	}
-	if b.selects.Empty() || len(s.covered(b)) > 0 || b.Status.ExpectedPods > 0 || b.Status.ObservedGeneration != b.Generation || slices.ContainsFunc(s.cluster.Idle, idle) {
+	if selectsAll(b.Spec.Selector) || len(s.covered(b)) > 0 || b.Status.ExpectedPods > 0 || b.Status.ObservedGeneration != b.Generation || slices.ContainsFunc(s.cluster.Idle, idle) {
 		return
 	}
 	f := Finding{
 		Evidence: fmt.Sprintf("no pod has the labels that budget %s selects: %s", b.Name, metav1.FormatLabelSelector(b.Spec.Selector)), Severity: Note,
 		Caution: "no patch can know which pods are meant: correct its selector, or delete it",
 	}
-	for _, w := range s.inside(b.Namespace).workloads {
+	for _, w := range in(b.Namespace, s.cluster.Workloads) {
 		if one := (subject{view: s.view, Workload: w}); w.Replicas > 1 && len(one.budgets()) == 0 {
 			f.Severity = Warning
 		}

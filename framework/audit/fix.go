@@ -291,18 +291,20 @@ func (s *subject) spreadOut() (fix []Step, caution string) {
 // dropOwnAffinity returns the operations that remove the required pod affinity that draws the subject's pods together over one
 // of keys.
 func (s *subject) dropOwnAffinity(keys []string) (ops []op) {
-	if s.Template.Spec.Affinity == nil || s.Template.Spec.Affinity.PodAffinity == nil {
-		return nil
-	}
-	terms := s.Template.Spec.Affinity.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution
+	terms := s.together().RequiredDuringSchedulingIgnoredDuringExecution
 	const at = pathPod + "/affinity/podAffinity/requiredDuringSchedulingIgnoredDuringExecution"
 	for i, t := range slices.Backward(terms) { // backward, so that a removal does not shift the indexes still to come
 		if s.ownTerm(t) && slices.Contains(keys, t.TopologyKey) {
-			term := fmt.Sprintf("%s/%d", at, i)
-			ops = append(ops, op{"test", term + "/topologyKey", t.TopologyKey}, op{Op: "remove", Path: term})
+			ops = append(ops, removeTerm(at, i, t)...)
 		}
 	}
 	return ops
+}
+
+// removeTerm removes term i of a list, unless another has taken its index meanwhile.
+func removeTerm(list string, i int, t corev1.PodAffinityTerm) []op {
+	term := fmt.Sprintf("%s/%d", list, i)
+	return []op{{"test", term + "/topologyKey", t.TopologyKey}, {Op: "remove", Path: term}}
 }
 
 // rollout returns what a user must do for a changed template to reach the pods; empty: nothing.
@@ -334,9 +336,6 @@ const (
 	kindPolicy  = "ValidatingAdmissionPolicy"
 	kindBinding = "ValidatingAdmissionPolicyBinding"
 )
-
-// PolicyKinds returns the kinds of the objects that Policy writes, in the order in which they have to be created.
-func PolicyKinds() []string { return []string{kindPolicy, kindBinding} }
 
 // ResourceOf returns the API resource of a kind that a Step changes or that Policy writes. A Pod, which a step may delete, has
 // none here: its controller creates it.

@@ -18,7 +18,14 @@ func checkFixedNodePorts(s *subject) {
 		if len(fixed.found) == 0 {
 			continue
 		}
-		f := Finding{Evidence: fmt.Sprintf("%s names %s: %s of %s", t.where, listNames(fixed.found), fixed.ports(), fixed.nodes())}
+		ports, nodes := "node ports", "nodes"
+		if len(fixed.services) > 0 {
+			ports += " of Service " + listNames(fixed.services)
+		}
+		if len(fixed.onNodes) == 1 {
+			nodes = "node"
+		}
+		f := Finding{Evidence: fmt.Sprintf("%s names %s: %s of %s %s", t.where, listNames(fixed.found), ports, nodes, listNames(fixed.onNodes))}
 		switch {
 		case len(fixed.unknown) > 0:
 			f.Caution = fmt.Sprintf("no Service that was read has node port %s: use the name of its Service instead", listNames(fixed.unknown))
@@ -58,10 +65,11 @@ func (s *subject) texts() (all []text) {
 			add("variable "+env.Name, fmt.Sprintf("%s/env/%d/value", at, i), env.Value)
 		}
 	}
-	configMaps := s.inside(s.Namespace).configMaps
 	for _, name := range slices.Compact(slices.Sorted(slices.Values(configMapsOf(s.Template)))) {
-		if m := configMaps[name]; m != nil {
-			all = append(all, s.mapTexts(*m)...)
+		for _, m := range in(s.Namespace, s.cluster.ConfigMaps) {
+			if m.Name == name {
+				all = append(all, s.mapTexts(*m)...)
+			}
 		}
 	}
 	return all
@@ -87,6 +95,9 @@ func (s *subject) mapTexts(m corev1.ConfigMap) (all []text) {
 // hostPort matches what may be an address with a port.
 var hostPort = regexp.MustCompile(`(?:\[[0-9a-fA-F:.]+\]|[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?):[0-9]{4,5}\b`)
 
+// mayHavePort is found much faster than hostPort, and most texts have none.
+var mayHavePort = regexp.MustCompile(`:[0-9]`)
+
 // fixed describes the node addresses with ports that were found in a text.
 type fixed struct {
 	view                     *view
@@ -97,7 +108,7 @@ type fixed struct {
 
 func (v *view) fixedIn(in string) fixed {
 	f := fixed{view: v, replaced: in}
-	if !mayHavePort(in) {
+	if !mayHavePort.MatchString(in) {
 		return f
 	}
 	f.replaced = hostPort.ReplaceAllStringFunc(in, f.see)
@@ -109,19 +120,6 @@ func (v *view) fixedIn(in string) fixed {
 	return f
 }
 
-// mayHavePort reports whether a text may contain a port. Most do not, which is found out much faster than with a regular expression.
-func mayHavePort(text string) bool {
-	for {
-		at := strings.IndexByte(text, ':')
-		if at < 0 || at+1 == len(text) {
-			return false
-		}
-		if text = text[at+1:]; text[0] >= '0' && text[0] <= '9' {
-			return true
-		}
-	}
-}
-
 // see records an address of a node port, and returns what replaces it.
 func (f *fixed) see(address string) string {
 	at := strings.LastIndexByte(address, ':')
@@ -131,7 +129,7 @@ func (f *fixed) see(address string) string {
 		return address
 	}
 	p, known := f.view.ports[int32(port)]
-	if !known && !inNodePortRange(port) {
+	if inRange := port >= 30000 && port <= 32767; !known && !inRange { // Kubernetes' default
 		return address
 	}
 	f.found, f.onNodes = addTo(f.found, address), addTo(f.onNodes, node)
@@ -143,23 +141,6 @@ func (f *fixed) see(address string) string {
 	f.services = addTo(f.services, name)
 	return name
 }
-
-func (f *fixed) ports() string {
-	if len(f.services) == 0 {
-		return "node ports"
-	}
-	return "node ports of Service " + listNames(f.services)
-}
-
-func (f *fixed) nodes() string {
-	if len(f.onNodes) == 1 {
-		return "node " + f.onNodes[0]
-	}
-	return "nodes " + listNames(f.onNodes)
-}
-
-// inNodePortRange reports whether a port is in Kubernetes' default range of node ports.
-func inNodePortRange(port int64) bool { return port >= 30000 && port <= 32767 }
 
 func addTo(all []string, one string) []string {
 	if slices.Contains(all, one) {
@@ -204,7 +185,7 @@ func (s *subject) checkHandMade() {
 
 // service returns a Service by name; nil if it was not read.
 func (v *view) service(namespace, name string) *corev1.Service {
-	for _, s := range v.inside(namespace).services {
+	for _, s := range in(namespace, v.cluster.Services) {
 		if s.Name == name {
 			return s
 		}

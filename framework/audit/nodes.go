@@ -5,14 +5,12 @@ import (
 	"slices"
 	"strings"
 
-	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
-	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	scheduling "k8s.io/component-helpers/scheduling/corev1"
-	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
-	"k8s.io/klog/v2"
+	"k8s.io/utils/ptr"
+
+	"github.com/holdfast-ha/holdfast/framework/judge/analysis/placement"
 )
 
 // Node labels of the topology domains whose members fail together.
@@ -21,26 +19,19 @@ const (
 	hostKey = corev1.LabelHostname
 )
 
-// admits reports whether a pod's node selector and required node affinity allow it on a node.
-func admits(pod corev1.PodSpec, n *corev1.Node) bool {
-	admitted, err := nodeaffinity.NewRequiredNodeAffinity(pod.NodeSelector, pod.Affinity).Match(n)
-	return admitted && err == nil
+// lasting is a node without what comes and goes with its health: Kubernetes' own taints, and a cordon.
+func lasting(n *corev1.Node) *corev1.Node {
+	bare := &corev1.Node{ObjectMeta: n.ObjectMeta}
+	for _, t := range n.Spec.Taints {
+		if !strings.HasPrefix(t.Key, "node.kubernetes.io/") {
+			bare.Spec.Taints = append(bare.Spec.Taints, t)
+		}
+	}
+	return bare
 }
 
-// repelledBy returns the key of the first taint of a node that keeps a new pod out because the pod does not tolerate it; empty:
-// there is no such taint. Only taints for which counts is true are considered.
-func repelledBy(pod corev1.PodSpec, n *corev1.Node, counts func(corev1.Taint) bool) string {
-	taint, _ := scheduling.FindMatchingUntoleratedTaint(klog.Logger{}, n.Spec.Taints, pod.Tolerations, func(t *corev1.Taint) bool {
-		return t.Effect != corev1.TaintEffectPreferNoSchedule && counts(*t)
-	}, false)
-	return taint.Key
-}
-
-func anyTaint(corev1.Taint) bool { return true }
-
-// lasting is true for taints that users put on a node. Kubernetes' own taints come and go with a node's health, and with a
-// cordon.
-func lasting(t corev1.Taint) bool { return !strings.HasPrefix(t.Key, "node.kubernetes.io/") }
+// fit returns whether the subject's own rules admit it to a node in the long run.
+func (s *subject) fit(n *corev1.Node) placement.Fit { return s.places().rules.Fit(s.lasting[n.Name]) }
 
 // nodeSet is some of the nodes, sorted by name. Its domains are determined once: thousands of workloads ask for the same ones.
 type nodeSet struct {
@@ -103,45 +94,31 @@ func domains(nodes []*corev1.Node, key string) []string {
 	return slices.Sorted(maps.Keys(found))
 }
 
-// places are the nodes that can take the pods of a template.
+// places are the nodes that can take a workload's pods.
 type places struct {
+	rules placement.NodeRules
 	homes *nodeSet // see subject.homes
 	open  *nodeSet // see subject.open
 }
 
 // places returns the nodes that can take the subject's pods. Templates that ask the same of nodes share them.
 func (s *subject) places() places {
-	asks := nodeAsks(s.Template.Spec)
+	pod := s.Template.Spec
+	asks := string(encode([]any{pod.NodeSelector, ptr.Deref(pod.Affinity, corev1.Affinity{}).NodeAffinity, pod.Tolerations}))
 	p, known := s.taken[asks]
 	if !known {
-		p = places{homes: newNodeSet(s.nodesThatTake(lasting)), open: newNodeSet(slices.DeleteFunc(
-			s.nodesThatTake(anyTaint), func(n *corev1.Node) bool { return n.Spec.Unschedulable },
-		))}
+		p = places{rules: placement.NodeRulesOf(pod), homes: newNodeSet(nil), open: newNodeSet(nil)}
+		for _, n := range s.all.nodes {
+			if p.rules.Fit(s.lasting[n.Name]).OK() {
+				p.homes.nodes = append(p.homes.nodes, n)
+			}
+			if p.rules.Fit(n).OK() {
+				p.open.nodes = append(p.open.nodes, n)
+			}
+		}
 		s.taken[asks] = p
 	}
 	return p
-}
-
-// nodeAsks is what a pod asks of its node, as a text that is equal for equal pods.
-func nodeAsks(pod corev1.PodSpec) string {
-	asks := struct {
-		Selector    map[string]string
-		Affinity    *corev1.NodeAffinity
-		Tolerations []corev1.Toleration
-	}{Selector: pod.NodeSelector, Tolerations: pod.Tolerations}
-	if pod.Affinity != nil {
-		asks.Affinity = pod.Affinity.NodeAffinity
-	}
-	return string(encode(asks))
-}
-
-func (s *subject) nodesThatTake(counts func(corev1.Taint) bool) (nodes []*corev1.Node) {
-	for _, n := range s.all.nodes {
-		if admits(s.Template.Spec, n) && repelledBy(s.Template.Spec, n, counts) == "" {
-			nodes = append(nodes, n)
-		}
-	}
-	return nodes
 }
 
 // view is a cluster with indexes for what rules look up often.
@@ -149,24 +126,13 @@ type view struct {
 	cluster *Cluster
 	kubectl string
 	nodes   map[string]*corev1.Node
+	lasting map[string]*corev1.Node // see lasting
 	all     *nodeSet
-	taken   map[string]places // by nodeAsks
+	taken   map[string]places // by what templates ask of nodes
 	// addresses maps the addresses and names of nodes to their names.
 	addresses map[string]string
 	// ports maps node ports to the Services' ports that have them.
 	ports map[int32]offered
-	// in has what is in each namespace.
-	in map[string]*contents
-}
-
-// contents are objects of one namespace, in the order in which they were read.
-type contents struct {
-	workloads   []*Workload
-	budgets     []cover
-	services    []*corev1.Service
-	quotas      []*corev1.ResourceQuota
-	autoscalers []*autoscalingv2.HorizontalPodAutoscaler
-	configMaps  map[string]*corev1.ConfigMap
 }
 
 // offered is a port of a Service.
@@ -177,43 +143,37 @@ type offered struct {
 
 func newView(c *Cluster, kubectl string) *view {
 	v := &view{
-		cluster: c, kubectl: kubectl, taken: map[string]places{}, in: map[string]*contents{},
-		nodes: map[string]*corev1.Node{}, addresses: map[string]string{}, ports: map[int32]offered{},
+		cluster: c, kubectl: kubectl, taken: map[string]places{},
+		nodes: map[string]*corev1.Node{}, lasting: map[string]*corev1.Node{}, addresses: map[string]string{}, ports: map[int32]offered{},
 	}
 	v.indexNodes()
-	for i := range c.Workloads {
-		v.inside(c.Workloads[i].Namespace).workloads = append(v.inside(c.Workloads[i].Namespace).workloads, &c.Workloads[i])
-	}
-	for i := range c.Budgets {
-		v.inside(c.Budgets[i].Namespace).budgets = append(v.inside(c.Budgets[i].Namespace).budgets, coverOf(&c.Budgets[i]))
-	}
-	for i := range c.ConfigMaps {
-		v.inside(c.ConfigMaps[i].Namespace).configMaps[c.ConfigMaps[i].Name] = &c.ConfigMaps[i]
-	}
-	for i := range c.Quotas {
-		v.inside(c.Quotas[i].Namespace).quotas = append(v.inside(c.Quotas[i].Namespace).quotas, &c.Quotas[i])
-	}
-	for i := range c.Autoscalers {
-		v.inside(c.Autoscalers[i].Namespace).autoscalers = append(v.inside(c.Autoscalers[i].Namespace).autoscalers, &c.Autoscalers[i])
-	}
-	for i := range c.Services {
-		v.indexService(&c.Services[i])
+	for i, s := range c.Services {
+		for _, p := range s.Spec.Ports {
+			if p.NodePort != 0 {
+				v.ports[p.NodePort] = offered{&c.Services[i], p}
+			}
+		}
 	}
 	return v
 }
 
-// inside returns the contents of a namespace.
-func (v *view) inside(namespace string) *contents {
-	if v.in[namespace] == nil {
-		v.in[namespace] = &contents{configMaps: map[string]*corev1.ConfigMap{}}
+// in returns the objects of a namespace, in the order in which they were read.
+func in[T any, P interface {
+	*T
+	GetNamespace() string
+}](namespace string, all []T) (found []P) {
+	for i := range all {
+		if P(&all[i]).GetNamespace() == namespace {
+			found = append(found, P(&all[i]))
+		}
 	}
-	return v.in[namespace]
+	return found
 }
 
 func (v *view) indexNodes() {
 	for i := range v.cluster.Nodes {
 		n := &v.cluster.Nodes[i]
-		v.nodes[n.Name], v.addresses[n.Name] = n, n.Name
+		v.nodes[n.Name], v.lasting[n.Name], v.addresses[n.Name] = n, lasting(n), n.Name
 		for _, a := range n.Status.Addresses {
 			v.addresses[a.Address] = n.Name
 		}
@@ -223,29 +183,6 @@ func (v *view) indexNodes() {
 		sorted = append(sorted, v.nodes[name])
 	}
 	v.all = newNodeSet(sorted)
-}
-
-// cover is a budget with its selector, which is parsed once.
-type cover struct {
-	*policyv1.PodDisruptionBudget
-	selects labels.Selector
-}
-
-func coverOf(b *policyv1.PodDisruptionBudget) cover {
-	selects, err := metav1.LabelSelectorAsSelector(b.Spec.Selector)
-	if err != nil { // the API rejects invalid selectors
-		selects = labels.Nothing()
-	}
-	return cover{b, selects}
-}
-
-func (v *view) indexService(s *corev1.Service) {
-	v.inside(s.Namespace).services = append(v.inside(s.Namespace).services, s)
-	for _, p := range s.Spec.Ports {
-		if p.NodePort != 0 {
-			v.ports[p.NodePort] = offered{s, p}
-		}
-	}
 }
 
 // placed returns the subject's pods that are bound to a node and not being deleted.
@@ -265,6 +202,10 @@ func matches(selector *metav1.LabelSelector, of map[string]string) bool {
 	return err == nil && parsed.Matches(labels.Set(of))
 }
 
+func selectsAll(selector *metav1.LabelSelector) bool {
+	return selector != nil && len(selector.MatchLabels)+len(selector.MatchExpressions) == 0
+}
+
 // own reports whether a selector selects the subject's own pods.
 func (s *subject) own(selector *metav1.LabelSelector) bool {
 	return matches(selector, s.Template.Labels)
@@ -272,8 +213,7 @@ func (s *subject) own(selector *metav1.LabelSelector) bool {
 
 // ownTerm reports whether a term of pod affinity selects the subject's own pods.
 func (s *subject) ownTerm(t corev1.PodAffinityTerm) bool {
-	here := len(t.Namespaces) == 0 && t.NamespaceSelector == nil || slices.Contains(t.Namespaces, s.Namespace) ||
-		t.NamespaceSelector != nil && len(t.NamespaceSelector.MatchLabels)+len(t.NamespaceSelector.MatchExpressions) == 0
+	here := len(t.Namespaces) == 0 && t.NamespaceSelector == nil || slices.Contains(t.Namespaces, s.Namespace) || selectsAll(t.NamespaceSelector)
 	return here && s.own(t.LabelSelector)
 }
 

@@ -21,8 +21,6 @@ type Pending struct {
 	Pods int
 	// Since is when the first of them was found to be unschedulable, by the scheduler's clock.
 	Since time.Time
-	// Said is the scheduler's message about that pod.
-	Said string
 }
 
 // Object names the workload in one word.
@@ -39,7 +37,7 @@ func PendingOnConstraints(c Cluster) (all []Pending) {
 		}
 		if pods := s.keptPending(neverTooShort); len(pods) > 0 {
 			all = append(all, Pending{
-				Namespace: s.Namespace, Kind: s.Kind, Name: s.Name, Pods: len(pods), Since: pods[0].Unschedulable, Said: pods[0].Said,
+				Namespace: s.Namespace, Kind: s.Kind, Name: s.Name, Pods: len(pods), Since: pods[0].Unschedulable,
 			})
 		}
 	}
@@ -223,10 +221,10 @@ func (s *subject) unblockApart() ([]Step, string) {
 
 // unblockAffinity turns required affinity to other pods into preferences.
 func (s *subject) unblockAffinity() ([]Step, string) {
-	if s.Template.Spec.Affinity == nil || s.Template.Spec.Affinity.PodAffinity == nil {
+	together := s.together()
+	if len(together.RequiredDuringSchedulingIgnoredDuringExecution) == 0 {
 		return nil, "its pods have pod affinity that its template lacks: something adds it when they are created"
 	}
-	together := s.Template.Spec.Affinity.PodAffinity
 	var preferences []corev1.WeightedPodAffinityTerm
 	for _, t := range together.RequiredDuringSchedulingIgnoredDuringExecution {
 		preferences = append(preferences, corev1.WeightedPodAffinityTerm{Weight: 100, PodAffinityTerm: t})

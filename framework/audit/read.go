@@ -21,17 +21,13 @@ import (
 	"k8s.io/client-go/tools/pager"
 )
 
-// PageSize is how many objects are requested at a time, so that a list of ten thousand pods does not come in one response.
-const PageSize = 500
-
-// MapPageSize is the same for ConfigMaps: one of them may have a size of 1 MiB.
-const MapPageSize = 50
-
+// pageSize is how many objects are requested at a time, so that a list of ten thousand pods does not come in one response. A ConfigMap may have a
+// size of 1 MiB.
 func pageSize(of Resource) int64 {
 	if of == ConfigMaps {
-		return MapPageSize
+		return 50
 	}
-	return PageSize
+	return 500
 }
 
 // Scope says which namespaces are read.
@@ -71,7 +67,6 @@ type reader struct {
 	client  kubernetes.Interface
 	scope   Scope
 	cluster Cluster
-	uids    []types.UID             // of the workloads, in their order
 	owners  map[types.UID]types.UID // of ReplicaSets: their Deployments
 	pods    map[types.UID][]Pod     // by the UID of their controller
 	err     error
@@ -90,19 +85,19 @@ func (r *reader) checkNamespaces() {
 
 func (r *reader) readWorkloads() {
 	list(r, Deployments, r.client.AppsV1().Deployments, func(d *appsv1.Deployment) {
-		r.add(d.UID, deployment(d))
+		r.add(deployment(d))
 	})
 	list(r, StatefulSets, r.client.AppsV1().StatefulSets, func(s *appsv1.StatefulSet) {
-		r.add(s.UID, statefulSet(s))
+		r.add(statefulSet(s))
 	})
 }
 
-func (r *reader) add(uid types.UID, w Workload) {
+func (r *reader) add(w Workload) {
 	if w.Replicas == 0 {
 		r.cluster.Idle = append(r.cluster.Idle, w)
 		return
 	}
-	r.cluster.Workloads, r.uids = append(r.cluster.Workloads, w), append(r.uids, uid)
+	r.cluster.Workloads = append(r.cluster.Workloads, w)
 }
 
 func (r *reader) readPods() {
@@ -166,16 +161,16 @@ func (r *reader) namedConfigMaps() map[types.NamespacedName]bool {
 
 // adopt assigns the pods to their workloads.
 func (r *reader) adopt() {
-	workloadOf := make(map[types.UID]int, len(r.uids))
-	for i, uid := range r.uids {
-		workloadOf[uid] = i
+	workloadOf := map[types.UID]*Workload{}
+	for i := range r.cluster.Workloads {
+		workloadOf[r.cluster.Workloads[i].UID] = &r.cluster.Workloads[i]
 	}
 	for controller, pods := range r.pods {
 		if owner, isReplicaSet := r.owners[controller]; isReplicaSet {
 			controller = owner
 		}
-		if i, ok := workloadOf[controller]; ok {
-			r.cluster.Workloads[i].Pods = append(r.cluster.Workloads[i].Pods, pods...)
+		if w := workloadOf[controller]; w != nil {
+			w.Pods = append(w.Pods, pods...)
 		}
 	}
 	for i := range r.cluster.Workloads { // the map above has no order

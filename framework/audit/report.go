@@ -132,7 +132,7 @@ func Audit(c Cluster, o Options) Report {
 		for _, r := range rules {
 			s := subject{view: v, Workload: &at, rule: r, report: &report}
 			if r.checkBudget != nil && !s.lacks(r.needs...) {
-				r.checkBudget(&s, coverOf(&c.Budgets[i]))
+				r.checkBudget(&s, &c.Budgets[i])
 			}
 		}
 	}
@@ -145,18 +145,13 @@ var kindOf = map[Resource]string{Deployments: Deployment, StatefulSets: Stateful
 
 // rulesWithout returns the rules that cannot be applied without a resource. Without the workloads themselves, no rule can.
 func rulesWithout(rules []Rule, missing Resource) (without []string) {
+	all := slices.Contains([]Resource{Namespaces, Deployments, StatefulSets}, missing)
+	if missing == ReplicaSets { // they link a Deployment to its pods
+		missing = Pods
+	}
 	for _, r := range rules {
-		switch missing {
-		case Namespaces, Deployments, StatefulSets:
+		if all || slices.Contains(r.needs, missing) {
 			without = append(without, r.ID)
-		case ReplicaSets: // they link a Deployment to its pods
-			if slices.Contains(r.needs, Pods) {
-				without = append(without, r.ID)
-			}
-		default:
-			if slices.Contains(r.needs, missing) {
-				without = append(without, r.ID)
-			}
 		}
 	}
 	return without

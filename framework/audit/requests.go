@@ -191,9 +191,8 @@ func sleeps(c *corev1.Container) int64 {
 }
 
 func checkOffersUnreadyPods(s *subject) {
-	for _, service := range s.inside(s.Namespace).services {
-		selects := len(service.Spec.Selector) > 0 && includes(s.Template.Labels, service.Spec.Selector)
-		if !selects || !service.Spec.PublishNotReadyAddresses || forPeers(service) || service.Spec.Type == corev1.ServiceTypeExternalName {
+	for _, service := range s.services() {
+		if !service.Spec.PublishNotReadyAddresses {
 			continue
 		}
 		at := Target{Kind: "Service", Namespace: service.Namespace, Name: service.Name}
@@ -250,11 +249,7 @@ func (c served) severity() Severity {
 // served returns the subject's containers that Services send requests to, each once. Traffic reports whether any Service
 // selects the subject's pods at all: it is not always known which container a port leads to.
 func (s *subject) served() (found []served, traffic bool) {
-	for _, service := range s.inside(s.Namespace).services {
-		selects := len(service.Spec.Selector) > 0 && includes(s.Template.Labels, service.Spec.Selector)
-		if !selects || forPeers(service) || service.Spec.Type == corev1.ServiceTypeExternalName {
-			continue
-		}
+	for _, service := range s.services() {
 		traffic = true
 		for _, p := range service.Spec.Ports {
 			c, ok := s.leadsTo(p)
@@ -272,17 +267,25 @@ func (s *subject) served() (found []served, traffic bool) {
 	return found, traffic
 }
 
+// services returns the Services that send requests to the subject's pods. One that ignores readiness and has no address is a Service by which pods find
+// each other before they are ready.
+func (s *subject) services() (all []*corev1.Service) {
+	for _, service := range in(s.Namespace, s.cluster.Services) {
+		spec := service.Spec
+		forPeers := spec.PublishNotReadyAddresses && spec.ClusterIP == corev1.ClusterIPNone
+		if len(spec.Selector) > 0 && includes(s.Template.Labels, spec.Selector) && !forPeers && spec.Type != corev1.ServiceTypeExternalName {
+			all = append(all, service)
+		}
+	}
+	return all
+}
+
 // aside are names of ports that are for metrics or debugging, and not for clients.
 var aside = regexp.MustCompile(`(?i)(^|[^a-z])(metrics?|prom|prometheus|p?prof|profiler|profiling|debug|telemetry|monitoring)([^a-z]|$)|^status-port$`)
 
 // ForMetrics reports whether a port is for metrics or debugging, by the name of its Service and by its own names, in the Service and in the pods.
 func ForMetrics(service string, names ...string) bool {
 	return strings.HasSuffix(service, "-metrics") || slices.ContainsFunc(names, aside.MatchString)
-}
-
-// forPeers reports whether a Service is one by which pods find each other before they are ready: it ignores readiness, and has no address.
-func forPeers(s *corev1.Service) bool {
-	return s.Spec.PublishNotReadyAddresses && s.Spec.ClusterIP == corev1.ClusterIPNone
 }
 
 // leadsTo returns the container behind a Service's port.

@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/utils/ptr"
 
 	"github.com/holdfast-ha/holdfast/framework/base/prose"
 )
@@ -27,12 +28,7 @@ func checkUnmeetableAntiAffinity(s *subject) {
 				Fix:      s.patchOps(ops), Caution: sentences(caution, s.rollout()),
 			})
 		case s.surges() && s.Replicas+1 > room && !slices.Contains(t.MatchLabelKeys, revisionKey):
-			ops, _ := s.letGo(0)
-			s.find(Finding{
-				Evidence: fmt.Sprintf("a rollout starts a new pod while all %d old ones are there, and only %d domains of %s can take them",
-					s.Replicas, room, t.TopologyKey),
-				Fix: s.patchOps(ops), Caution: "during a rollout it then runs one pod fewer than wanted",
-			})
+			s.cannotSurge(fmt.Sprintf("only %d domains of %s can take them", room, t.TopologyKey))
 		}
 	}
 }
@@ -43,12 +39,27 @@ const (
 	pathPreferredApart  = pathPodAntiAffinity + "/preferredDuringSchedulingIgnoredDuringExecution"
 )
 
+// cannotSurge reports that a rollout cannot start a new pod before it has ended an old one. The fix makes it end one first.
+func (s *subject) cannotSurge(because string, more ...op) {
+	ops, _ := s.letGo(0)
+	s.find(Finding{
+		Evidence: fmt.Sprintf("a rollout starts a new pod while all %d old ones are there, and %s", s.Replicas, because),
+		Fix:      s.patchOps(append(ops, more...)), Caution: "during a rollout it then runs one pod fewer than wanted",
+	})
+}
+
+// apart and together are the template's rules about other pods.
+func (s *subject) apart() corev1.PodAntiAffinity {
+	return ptr.Deref(ptr.Deref(s.Template.Spec.Affinity, corev1.Affinity{}).PodAntiAffinity, corev1.PodAntiAffinity{})
+}
+
+func (s *subject) together() corev1.PodAffinity {
+	return ptr.Deref(ptr.Deref(s.Template.Spec.Affinity, corev1.Affinity{}).PodAffinity, corev1.PodAffinity{})
+}
+
 // antiAffinity returns the required terms of pod anti-affinity.
 func (s *subject) antiAffinity() []corev1.PodAffinityTerm {
-	if s.Template.Spec.Affinity == nil || s.Template.Spec.Affinity.PodAntiAffinity == nil {
-		return nil
-	}
-	return s.Template.Spec.Affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution
+	return s.apart().RequiredDuringSchedulingIgnoredDuringExecution
 }
 
 // roomApart returns how many pods fit when no two may share a domain. The number is not bounded if some node lacks the label:
@@ -97,10 +108,9 @@ func (s *subject) asPreferences(terms []int) (ops []op) {
 	for _, i := range slices.Backward(terms) { // backward, so that a removal does not shift the indexes still to come
 		t := s.antiAffinity()[i]
 		preferences = append(preferences, corev1.WeightedPodAffinityTerm{Weight: 100, PodAffinityTerm: t})
-		term := fmt.Sprintf("%s/%d", pathAntiAffinity, i)
-		ops = append(ops, op{"test", term + "/topologyKey", t.TopologyKey}, op{Op: "remove", Path: term})
+		ops = append(ops, removeTerm(pathAntiAffinity, i, t)...)
 	}
-	if len(s.Template.Spec.Affinity.PodAntiAffinity.PreferredDuringSchedulingIgnoredDuringExecution) == 0 {
+	if len(s.apart().PreferredDuringSchedulingIgnoredDuringExecution) == 0 {
 		return append(ops, op{"add", pathPreferredApart, preferences})
 	}
 	for _, p := range preferences {
@@ -115,11 +125,7 @@ func checkNoRoomToSurge(s *subject) {
 	if port == 0 || !s.surges() || s.Replicas > room || s.Replicas+1 <= room {
 		return
 	}
-	ops, _ := s.letGo(0)
-	s.find(Finding{
-		Evidence: fmt.Sprintf("a rollout starts a new pod while all %d old ones are there, and port %d of each of %d nodes is taken", s.Replicas, port, room),
-		Fix:      s.patchOps(ops), Caution: "during a rollout it then runs one pod fewer than wanted",
-	})
+	s.cannotSurge(fmt.Sprintf("port %d of each of %d nodes is taken", port, room))
 }
 
 // hostPort is a port of the node that a container has; 0: none has one.
@@ -138,19 +144,12 @@ func checkQuotaStopsRollout(s *subject) {
 	if !s.surges() {
 		return
 	}
-	for _, q := range s.inside(s.Namespace).quotas {
-		why := s.exceeds(q)
-		if why == "" {
-			continue
+	for _, q := range in(s.Namespace, s.cluster.Quotas) {
+		if why := s.exceeds(q); why != "" {
+			// A new pod that is refused meanwhile is tried again later each time, and an old one counts until it is gone.
+			s.cannotSurge(fmt.Sprintf("ResourceQuota %s has no room for it: %s", q.Name, why), op{"add", "/spec/strategy/rollingUpdate/maxSurge", 0})
+			return
 		}
-		ops, _ := s.letGo(0)
-		// A new pod that is refused meanwhile is tried again later each time, and an old one counts until it is gone.
-		ops = append(ops, op{"add", "/spec/strategy/rollingUpdate/maxSurge", 0})
-		s.find(Finding{
-			Evidence: fmt.Sprintf("a rollout starts a new pod while all %d old ones are there, and ResourceQuota %s has no room for it: %s", s.Replicas, q.Name, why),
-			Fix:      s.patchOps(ops), Caution: "during a rollout it then runs one pod fewer than wanted",
-		})
-		return
 	}
 }
 

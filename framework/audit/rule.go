@@ -8,6 +8,12 @@
 // under load; scenarios do that.
 package audit
 
+import (
+	"slices"
+
+	policyv1 "k8s.io/api/policy/v1"
+)
+
 // Severity is how serious a finding is. The words are SARIF's.
 type Severity string
 
@@ -24,15 +30,7 @@ const (
 // AtLeast reports whether s is as severe as other, or more severe.
 func (s Severity) AtLeast(other Severity) bool { return s.rank() <= other.rank() }
 
-func (s Severity) rank() int {
-	switch s {
-	case Error:
-		return 0
-	case Warning:
-		return 1
-	}
-	return 2
-}
+func (s Severity) rank() int { return slices.Index([]Severity{Error, Warning, Note}, s) }
 
 // Rule finds one kind of single point of failure.
 type Rule struct {
@@ -44,7 +42,7 @@ type Rule struct {
 	needs    []Resource
 	check    func(*subject)
 	// checkBudget, in place of check, is about a budget: the subject has its kind and its name.
-	checkBudget func(*subject, cover)
+	checkBudget func(*subject, *policyv1.PodDisruptionBudget)
 }
 
 // Rules lists all rules, the most severe first. A new rule is an entry here, a short function over a subject, and rows in the tables of tests.

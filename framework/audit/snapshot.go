@@ -79,6 +79,9 @@ type Workload struct {
 	Pods []Pod
 }
 
+// GetNamespace returns the workload's namespace.
+func (w *Workload) GetNamespace() string { return w.Namespace }
+
 // Pod is what rules need of a pod: a hundredth of its size, which counts where thousands are kept.
 type Pod struct {
 	Name   string

@@ -1,7 +1,6 @@
 package audit
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -75,7 +74,7 @@ func (s *subject) zones() (in, unlabelled []string) {
 func (s *subject) selectsAway(zone string) bool {
 	for _, n := range s.all.nodes {
 		elsewhere := n.Labels[zoneKey] != "" && n.Labels[zoneKey] != zone
-		if elsewhere && repelledBy(s.Template.Spec, n, lasting) == "" && !admits(s.Template.Spec, n) {
+		if fit := s.fit(n); elsewhere && fit.Untolerated == nil && !fit.Admitted {
 			return true
 		}
 	}
@@ -168,8 +167,9 @@ func (s *subject) counted(c corev1.TopologySpreadConstraint) (nodes []*corev1.No
 			_, there := n.Labels[c.TopologyKey]
 			return hard(c) && !there
 		})
-		out := honors(c.NodeAffinityPolicy, corev1.NodeInclusionPolicyHonor) && !admits(s.Template.Spec, n) ||
-			honors(c.NodeTaintsPolicy, corev1.NodeInclusionPolicyIgnore) && repelledBy(s.Template.Spec, n, lasting) != ""
+		fit := s.fit(n)
+		out := honors(c.NodeAffinityPolicy, corev1.NodeInclusionPolicyHonor) && !fit.Admitted ||
+			honors(c.NodeTaintsPolicy, corev1.NodeInclusionPolicyIgnore) && fit.Untolerated != nil
 		if labelled && !out {
 			nodes = append(nodes, n)
 		}
@@ -179,8 +179,8 @@ func (s *subject) counted(c corev1.TopologySpreadConstraint) (nodes []*corev1.No
 
 // excludes returns why a node cannot take the subject's pods.
 func (s *subject) excludes(n *corev1.Node) string {
-	if key := repelledBy(s.Template.Spec, n, lasting); key != "" {
-		return "is tainted " + key
+	if taint := s.fit(n).Untolerated; taint != nil {
+		return "is tainted " + taint.Key
 	}
 	return "is not selected"
 }
@@ -246,10 +246,10 @@ func (s *subject) forced(key string) int {
 		if !hard(c) || c.TopologyKey == key || !s.own(c.LabelSelector) {
 			continue
 		}
-		in := s.open().inside(c.TopologyKey, key)
-		if in.least != in.most {
-			each := ceilDiv(len(s.placed()), in.outer)
-			skew = max(skew, ceilDiv(each, in.least))
+		nest := s.open().inside(c.TopologyKey, key)
+		if nest.least != nest.most {
+			each := ceilDiv(len(s.placed()), nest.outer)
+			skew = max(skew, ceilDiv(each, nest.least))
 		}
 	}
 	return skew
@@ -259,10 +259,7 @@ func ceilDiv(a, b int) int { return (a + b - 1) / b }
 
 // wishedApart returns the topology keys of the subject's preferred anti-affinity to its own pods.
 func (s *subject) wishedApart() (keys []string) {
-	if s.Template.Spec.Affinity == nil || s.Template.Spec.Affinity.PodAntiAffinity == nil {
-		return nil
-	}
-	for _, t := range s.Template.Spec.Affinity.PodAntiAffinity.PreferredDuringSchedulingIgnoredDuringExecution {
+	for _, t := range s.apart().PreferredDuringSchedulingIgnoredDuringExecution {
 		if key := t.PodAffinityTerm.TopologyKey; s.ownTerm(t.PodAffinityTerm) && !slices.Contains(keys, key) {
 			keys = append(keys, key)
 		}
@@ -324,9 +321,6 @@ type Skew struct {
 	// Allowed is the skew that the constraint allows; 0 if Unconstrained. A soft constraint allows what hard ones over other
 	// topologies force.
 	Allowed int
-	// Pods by domain, of the domains that have some. Empty is how many domains that take pods now have none.
-	Pods  map[string]int
-	Empty int
 }
 
 // Strictness says what the scheduler does with a pod that would break a constraint.
@@ -341,12 +335,8 @@ const (
 
 func (k Skew) exceeded() bool { return k.Constraint != Unconstrained && k.Skew > k.Allowed }
 
-// Object names the workload in one word.
-func (k Skew) Object() string { return k.Namespace + "/" + k.Kind + "/" + k.Name }
-
-// Skews returns the present skew of each workload over the topologies of its own spread constraints, and over zones and nodes, the
-// worst first: those that exceed what is allowed, then the others by their skew. A workload whose pods or nodes could not be read
-// has none. Like Audit it is a pure function.
+// Skews returns the present skew of each workload over the topologies of its own spread constraints, and over zones and nodes. A workload
+// whose pods or nodes could not be read has none. Like Audit it is a pure function.
 func Skews(c Cluster) (all []Skew) {
 	v := newView(&c, "")
 	for i := range c.Workloads {
@@ -355,21 +345,7 @@ func Skews(c Cluster) (all []Skew) {
 			all = append(all, s.skews()...)
 		}
 	}
-	slices.SortStableFunc(all, func(a, b Skew) int {
-		return cmp.Or(
-			-cmp.Compare(a.excess(), b.excess()), -cmp.Compare(a.Skew, b.Skew),
-			cmp.Compare(a.Object(), b.Object()), cmp.Compare(a.TopologyKey, b.TopologyKey), cmp.Compare(a.Constraint, b.Constraint),
-		)
-	})
 	return all
-}
-
-// excess is by how much a constraint is exceeded.
-func (k Skew) excess() int {
-	if k.Constraint == Unconstrained {
-		return 0
-	}
-	return max(0, k.Skew-k.Allowed)
 }
 
 func (s *subject) skews() (all []Skew) {
@@ -396,18 +372,10 @@ func (s *subject) skew(c corev1.TopologySpreadConstraint) Skew {
 	return s.spread(k, c.MatchLabelKeys)
 }
 
-// spread counts the pods of the largest group with equal values of matchLabelKeys.
+// spread measures the skew of the largest group of pods with equal values of matchLabelKeys.
 func (s *subject) spread(k Skew, matchLabelKeys []string) Skew {
 	k.Namespace, k.Kind, k.Name = s.Namespace, s.Kind, s.Name
-	k.Pods = s.count(k.TopologyKey, s.largest(matchLabelKeys))
-	for _, d := range s.open().domains(k.TopologyKey) {
-		if k.Pods[d] == 0 {
-			k.Empty++
-		}
-	}
-	if k.Skew = extent(k.Pods); k.Empty > 0 && len(k.Pods) > 0 {
-		k.Skew = slices.Max(slices.Collect(maps.Values(k.Pods)))
-	}
+	k.Skew = extent(s.tally(k.TopologyKey, s.largest(matchLabelKeys)))
 	return k
 }
 

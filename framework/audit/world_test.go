@@ -27,6 +27,10 @@ import (
 	k8stesting "k8s.io/client-go/testing"
 	"sigs.k8s.io/yaml"
 
+	"github.com/holdfast-ha/holdfast/framework/history"
+	"github.com/holdfast-ha/holdfast/framework/judge/analysis/evidence"
+	"github.com/holdfast-ha/holdfast/framework/judge/analysis/placement"
+	"github.com/holdfast-ha/holdfast/framework/observe"
 	"github.com/holdfast-ha/holdfast/workloads"
 )
 
@@ -406,7 +410,10 @@ func owned(name string, uid types.UID, kind string, by metav1.ObjectMeta) metav1
 
 func (w *world) bind(by owner, template corev1.PodTemplateSpec, replicas int, nodes []corev1.Node, on []string) {
 	w.Helper()
-	s := scheduler{nodes: nodes, pod: template, on: map[string]int{}}
+	s := scheduler{nodes: nodes, on: map[string]int{}}
+	for i := range nodes {
+		s.run.Events = append(s.run.Events, observe.ListedNode(&nodes[i]))
+	}
 	for i := range replicas {
 		w.pods++
 		name := fmt.Sprintf("%s-%d", by.Name, i)
@@ -416,7 +423,7 @@ func (w *world) bind(by owner, template corev1.PodTemplateSpec, replicas int, no
 		if len(on) > 0 {
 			p.Spec.NodeName = on[i%len(on)]
 		} else {
-			p.Spec.NodeName, why = s.pick()
+			p.Spec.NodeName, why = s.pick(*p)
 		}
 		p.Status.Phase = corev1.PodRunning
 		if p.Spec.NodeName == "" {
@@ -431,113 +438,65 @@ func (w *world) bind(by owner, template corev1.PodTemplateSpec, replicas int, no
 	}
 }
 
-// scheduler places pods of one template, in the worst allowed way: without constraints and preferences, all go to the first
-// node.
+// scheduler places pods by the rules of package placement, in the worst allowed way: without preferences, all go to the first node.
 type scheduler struct {
 	nodes []corev1.Node
-	pod   corev1.PodTemplateSpec
+	run   history.Run
 	on    map[string]int
 }
 
-func (s *scheduler) pick() (node, why string) {
-	best := -1
-	var reasons []string
+// reasons are kube-scheduler's messages for rules, by how package placement describes them.
+var reasons = map[string]string{
+	"which its node selector": becauseOfNodeSelector, "whose taint": "had untolerated taint", "which was cordoned": "were unschedulable",
+	"against maxSkew": becauseOfSpread, "against its anti-affinity": becauseOfApart, "against its affinity": becauseOfAffinity,
+}
+
+// pick returns the node for a pod; without one, it says why.
+func (s *scheduler) pick(p corev1.Pod) (node, why string) {
+	best, refused, rules := -1, []string{}, placement.NewLedger(s.run)
 	for _, n := range s.nodes {
-		reason := s.refuses(n)
-		if reason != "" {
-			reasons = append(reasons, "1 node(s) "+reason)
-			continue
+		p.Spec.NodeName = n.Name
+		v, _, err := rules.Would(*observe.ListedPod(&p).Pod)
+		if err != nil {
+			return "", err.Error()
 		}
-		if wish := s.dislikes(n); best < 0 || wish < best {
+		for words, reason := range reasons {
+			if v.Broken != evidence.No && strings.HasPrefix(v.Words, words) {
+				refused = append(refused, "1 node(s) "+reason)
+			}
+		}
+		if wish := s.dislikes(p.Spec, n); v.Broken == evidence.No && (best < 0 || wish < best) {
 			best, node = wish, n.Name
 		}
 	}
 	if node == "" {
-		slices.Sort(reasons)
-		return "", fmt.Sprintf("0/%d nodes are available: %s.", len(s.nodes), strings.Join(slices.Compact(reasons), ", "))
+		slices.Sort(refused)
+		return "", fmt.Sprintf("0/%d nodes are available: %s.", len(s.nodes), strings.Join(slices.Compact(refused), ", "))
 	}
+	p.Spec.NodeName = node
+	s.run.Events = append(s.run.Events, observe.ListedPod(&p))
 	s.on[node]++
 	return node, ""
 }
 
-func (s *scheduler) selects(n corev1.Node) bool {
-	for key, value := range s.pod.Spec.NodeSelector {
-		if n.Labels[key] != value {
-			return false
-		}
-	}
-	return true
-}
-
-// counts returns the number of pods per domain, over the nodes for which counted is true.
-func (s *scheduler) counts(key string, counted func(corev1.Node) bool) map[string]int {
-	counts := map[string]int{}
-	for _, n := range s.nodes {
-		if value, labelled := n.Labels[key]; labelled && counted(n) {
-			counts[value] += s.on[n.Name]
-		}
-	}
-	return counts
-}
-
-func (s *scheduler) refuses(n corev1.Node) string {
-	everywhere := func(corev1.Node) bool { return true }
-	affinity := s.pod.Spec.Affinity
-	switch {
-	case !s.selects(n):
-		return "didn't match Pod's node affinity/selector"
-	case len(n.Spec.Taints) > 0 || n.Spec.Unschedulable:
-		return "had untolerated taint"
-	}
-	for _, c := range s.pod.Spec.TopologySpreadConstraints {
-		if c.WhenUnsatisfiable != corev1.DoNotSchedule {
-			continue
-		}
-		counts := s.counts(c.TopologyKey, func(n corev1.Node) bool {
-			noAffinity := c.NodeAffinityPolicy != nil && *c.NodeAffinityPolicy == corev1.NodeInclusionPolicyIgnore
-			taints := c.NodeTaintsPolicy != nil && *c.NodeTaintsPolicy == corev1.NodeInclusionPolicyHonor
-			return (noAffinity || s.selects(n)) && (!taints || len(n.Spec.Taints) == 0)
-		})
-		least := 1 << 30
-		for _, k := range counts {
-			least = min(least, k)
-		}
-		if c.MinDomains != nil && len(counts) < int(*c.MinDomains) {
-			least = 0
-		}
-		if here, labelled := n.Labels[c.TopologyKey]; !labelled || counts[here]+1-least > int(c.MaxSkew) {
-			return "didn't match pod topology spread constraints"
-		}
-	}
-	if affinity != nil && affinity.PodAntiAffinity != nil {
-		for _, t := range affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution {
-			if s.counts(t.TopologyKey, everywhere)[n.Labels[t.TopologyKey]] > 0 {
-				return "didn't match pod anti-affinity rules"
-			}
-		}
-	}
-	if affinity != nil && affinity.PodAffinity != nil {
-		for _, t := range affinity.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution {
-			own := matches(t.LabelSelector, s.pod.Labels)
-			if !own || len(s.on) > 0 && s.counts(t.TopologyKey, everywhere)[n.Labels[t.TopologyKey]] == 0 {
-				return "didn't match pod affinity rules"
-			}
-		}
-	}
-	return ""
-}
-
 // dislikes returns how much preferences speak against a node; lower is better.
-func (s *scheduler) dislikes(n corev1.Node) (much int) {
-	everywhere := func(corev1.Node) bool { return true }
-	for _, c := range s.pod.Spec.TopologySpreadConstraints {
+func (s *scheduler) dislikes(pod corev1.PodSpec, n corev1.Node) (much int) {
+	var keys []string
+	for _, c := range pod.TopologySpreadConstraints {
 		if c.WhenUnsatisfiable == corev1.ScheduleAnyway {
-			much += s.counts(c.TopologyKey, everywhere)[n.Labels[c.TopologyKey]]
+			keys = append(keys, c.TopologyKey)
 		}
 	}
-	if a := s.pod.Spec.Affinity; a != nil && a.PodAntiAffinity != nil {
+	if a := pod.Affinity; a != nil && a.PodAntiAffinity != nil {
 		for _, t := range a.PodAntiAffinity.PreferredDuringSchedulingIgnoredDuringExecution {
-			much += s.counts(t.PodAffinityTerm.TopologyKey, everywhere)[n.Labels[t.PodAffinityTerm.TopologyKey]]
+			keys = append(keys, t.PodAffinityTerm.TopologyKey)
+		}
+	}
+	for _, key := range keys {
+		for _, other := range s.nodes {
+			if other.Labels[key] == n.Labels[key] {
+				much += s.on[other.Name]
+			}
 		}
 	}
 	return much

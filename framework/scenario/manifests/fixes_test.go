@@ -118,28 +118,6 @@ func TestNothingToFix(t *testing.T) {
 	}
 }
 
-func TestFixesEndAtAnError(t *testing.T) {
-	for name, s := range map[string]struct {
-		spoil func(w *world, client *dynamicfake.FakeDynamicClient)
-		want  string
-	}{
-		"of a patch": {func(_ *world, client *dynamicfake.FakeDynamicClient) {
-			client.PrependReactor("create", "*", func(k8stesting.Action) (bool, runtime.Object, error) { return true, nil, errAway })
-		}, "fix no-budget of backend: the API server is away"},
-		"of the list of pods": {func(w *world, _ *dynamicfake.FakeDynamicClient) { w.fail("list", "pods", 1, 1) },
-			"list pods of ns/backend: the API server is away"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			w := unbudgeted(t)
-			s.spoil(w, w.dynamic)
-			revert, err := inject(t.Context(), ApplyAuditFixes{}, w.target())
-			if err == nil || err.Error() != s.want || revert == nil || len(w.seen) > 0 {
-				t.Errorf("got %v, seen %q; want %s", err, w.seen, s.want)
-			}
-		})
-	}
-}
-
 // TestSend checks that each kind of step sends the request of its command.
 func TestSend(t *testing.T) {
 	object := audit.Target{Kind: "Deployment", Namespace: "ns", Name: "backend"}

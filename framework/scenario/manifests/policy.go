@@ -116,36 +116,20 @@ func (p ApplyPolicy) objects() ([]*unstructured.Unstructured, error) {
 	if err != nil {
 		return nil, fmt.Errorf("emit a policy: %w", err)
 	}
+	policy := string(text)
+	if p.DeploymentsOnly {
+		policy = strings.Replace(policy, "[deployments, statefulsets]", "[deployments]", 1)
+	}
 	var objects []*unstructured.Unstructured
-	for _, document := range strings.Split(string(text), "---\n") {
+	for document := range strings.SplitSeq(policy, "---\n") {
 		o := &unstructured.Unstructured{}
 		if err := yaml.Unmarshal([]byte(document), &o.Object); err != nil {
 			return nil, fmt.Errorf("read the policy: %w", err)
 		}
-		if !slices.Contains(audit.PolicyKinds(), o.GetKind()) {
-			return nil, fmt.Errorf("read the policy: it has a %s", o.GetKind())
-		}
 		o.SetLabels(map[string]string{AppliedBy: "holdfast"})
 		objects = append(objects, o)
 	}
-	if p.DeploymentsOnly {
-		return objects, leaveOutStatefulSets(objects[0])
-	}
 	return objects, nil
-}
-
-// leaveOutStatefulSets removes StatefulSets from the resources that a policy matches.
-func leaveOutStatefulSets(policy *unstructured.Unstructured) error {
-	rules, _, err := unstructured.NestedSlice(policy.Object, "spec", "matchConstraints", "resourceRules")
-	if err != nil {
-		return fmt.Errorf("read the policy: %w", err)
-	}
-	for _, r := range rules {
-		if rule, is := r.(map[string]any); is {
-			rule["resources"] = []any{"deployments"}
-		}
-	}
-	return unstructured.SetNestedSlice(policy.Object, rules, "spec", "matchConstraints", "resourceRules")
 }
 
 func (t target) policyObject(o *unstructured.Unstructured) dynamic.ResourceInterface {
@@ -188,21 +172,12 @@ func (t target) remove(ctx context.Context, objects []*unstructured.Unstructured
 			return "", err
 		}
 	}
-	witness, err = t.answers(ctx, "the API server to admit", func(a answer) bool { return a.accepted })
-	return "the policy and its binding are gone; " + witness, err
-}
-
-// answers sends a bad manifest, a critical Deployment without any constraint, until the answer is the wanted one.
-func (t target) answers(ctx context.Context, who string, wanted func(answer) bool) (witness string, err error) {
-	err = poll.Until(ctx, who+" "+unconstrained, policyLimit, func(ctx context.Context) (bool, string, error) {
-		witness = ""
+	err = poll.Until(ctx, "the API server to admit "+unconstrained, policyLimit, func(ctx context.Context) (bool, string, error) {
 		a, err := t.tryBad(ctx)
-		if err == nil {
-			witness = unconstrained + " is " + a.String()
-		}
-		return wanted(a), witness, err
+		witness = unconstrained + " is " + a.String()
+		return err == nil && a.accepted, witness, err
 	})
-	return witness, err
+	return "the policy and its binding are gone; " + witness, err
 }
 
 // unconstrained describes the bad manifest by which a policy is seen to be in force.

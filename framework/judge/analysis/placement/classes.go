@@ -131,7 +131,7 @@ func (r batchRules) state(n *corev1.Node) string {
 	}
 	for _, rules := range r.rules {
 		fit := rules.fit(n)
-		fmt.Fprintf(&text, "%t %t,", fit.admitted, fit.untolerated == "")
+		fmt.Fprintf(&text, "%t %t,", fit.Admitted, fit.Untolerated == nil)
 	}
 	fmt.Fprintf(&text, "%t", n.Spec.Unschedulable)
 	return text.String()

@@ -21,11 +21,14 @@ type finding struct {
 // findings applies all rules to a binding to a node in the given state, always in the same order.
 func (v *schedulingView) findings(here *corev1.Node) []finding {
 	r := v.pod.Rules
-	fit := r.fit(here)
+	fit, taint := r.fit(here), ""
+	if fit.Untolerated != nil {
+		taint = fit.Untolerated.ToString()
+	}
 	all := []finding{
-		{broken: surelyIf(!fit.admitted), words: "which its node selector or node affinity excludes"},
-		{broken: surelyIf(fit.untolerated != ""), words: "whose taint " + fit.untolerated + " it does not tolerate"},
-		{broken: surelyIf(fit.cordoned), words: "which was cordoned"},
+		{broken: surelyIf(!fit.Admitted), words: "which its node selector or node affinity excludes"},
+		{broken: surelyIf(fit.Untolerated != nil), words: fmt.Sprintf("whose taint %s it does not tolerate", taint)},
+		{broken: surelyIf(fit.Cordoned), words: "which was cordoned"},
 	}
 	for _, c := range r.Spread {
 		all = append(all, v.spread(c, here))

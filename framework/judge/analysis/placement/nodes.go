@@ -6,19 +6,15 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	scheduling "k8s.io/component-helpers/scheduling/corev1"
-	"k8s.io/klog/v2"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
 
-// apiNode returns what the scheduler's rules need of a recorded node. Of its taints it has those that keep new pods away.
+// apiNode returns what the scheduler's rules need of a recorded node.
 func apiNode(n *history.Node) *corev1.Node {
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: n.Name, Labels: n.Labels}, Spec: corev1.NodeSpec{Unschedulable: n.Unschedulable}}
 	for _, text := range n.Taints {
-		if t := parseTaint(text); t.Effect == corev1.TaintEffectNoSchedule || t.Effect == corev1.TaintEffectNoExecute {
-			node.Spec.Taints = append(node.Spec.Taints, t)
-		}
+		node.Spec.Taints = append(node.Spec.Taints, parseTaint(text))
 	}
 	return node
 }
@@ -33,28 +29,13 @@ func parseTaint(text string) (t corev1.Taint) {
 	return t
 }
 
-// nodeFit is what a pod's rules about nodes say of a node.
-type nodeFit struct {
-	admitted    bool   // by the node selector and the required node affinity
-	untolerated string // the first taint against new pods that the pod does not tolerate; empty: there is none
-	cordoned    bool   // and the pod does not tolerate that
-}
-
-// cordonTaint is what a pod must tolerate to be placed on a cordoned node.
-var cordonTaint = corev1.Taint{Key: corev1.TaintNodeUnschedulable, Effect: corev1.TaintEffectNoSchedule}
-
 // fit applies the rules about nodes, once for each node.
-func (r *podRules) fit(n *corev1.Node) nodeFit {
+func (r *podRules) fit(n *corev1.Node) Fit {
 	f, done := r.fits[n]
-	if done {
-		return f
+	if !done {
+		f = r.nodes.Fit(n)
+		r.fits[n] = f
 	}
-	f.admitted, _ = r.nodes.Match(n) // a term that cannot be parsed matches no node, as in kube-scheduler
-	if t, found := scheduling.FindMatchingUntoleratedTaint(klog.Logger{}, n.Spec.Taints, r.tolerations, nil, false); found {
-		f.untolerated = t.ToString()
-	}
-	f.cordoned = n.Spec.Unschedulable && !scheduling.TolerationsTolerateTaint(klog.Logger{}, r.tolerations, &cordonTaint, false)
-	r.fits[n] = f
 	return f
 }
 
@@ -67,5 +48,5 @@ func (r *podRules) eligible(c spreadRule, n *corev1.Node) bool {
 	fit := r.fit(n)
 	affinity := c.NodeAffinityPolicy != nil && *c.NodeAffinityPolicy == corev1.NodeInclusionPolicyIgnore
 	taints := c.NodeTaintsPolicy == nil || *c.NodeTaintsPolicy != corev1.NodeInclusionPolicyHonor
-	return (affinity || fit.admitted) && (taints || fit.untolerated == "")
+	return (affinity || fit.Admitted) && (taints || fit.Untolerated == nil)
 }

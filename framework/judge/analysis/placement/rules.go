@@ -9,7 +9,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 	"k8s.io/utils/ptr"
 )
 
@@ -20,9 +19,8 @@ import (
 type podRules struct {
 	Spread                 []spreadRule
 	affinity, antiAffinity []podTerm
-	nodes                  nodeaffinity.RequiredNodeAffinity
-	tolerations            []corev1.Toleration
-	fits                   map[*corev1.Node]nodeFit
+	nodes                  NodeRules
+	fits                   map[*corev1.Node]Fit
 }
 
 // spreadRule is a topology spread constraint with DoNotSchedule.
@@ -53,8 +51,8 @@ func readRules(raw json.RawMessage, namespace string) (*podRules, error) {
 		return nil, err
 	}
 	r := &podRules{
-		nodes:       nodeaffinity.NewRequiredNodeAffinity(spec.NodeSelector, &spec.Affinity),
-		tolerations: spec.Tolerations, fits: make(map[*corev1.Node]nodeFit),
+		nodes: NodeRulesOf(corev1.PodSpec{NodeSelector: spec.NodeSelector, Affinity: &spec.Affinity, Tolerations: spec.Tolerations}),
+		fits:  make(map[*corev1.Node]Fit),
 	}
 	if err := checkOperators(spec.Tolerations, spec.Affinity.NodeAffinity); err != nil {
 		return nil, err
