@@ -31,11 +31,14 @@ func deployed(t *testing.T, file string) []byte {
 	return text
 }
 
-// rulesFile is the PrometheusRule's spec, which is a file for Prometheus' rule_files.
-func rulesFile(t *testing.T) []byte {
+// asDeployed leaves the times of the rules as they are.
+var asDeployed = strings.NewReplacer()
+
+// rulesFile is the PrometheusRule's spec, which is a file for Prometheus' rule_files, with other times.
+func rulesFile(t *testing.T, times *strings.Replacer) []byte {
 	t.Helper()
 	var rule struct{ Spec any }
-	if err := yaml.Unmarshal(deployed(t, "prometheusrule.yaml"), &rule); err != nil {
+	if err := yaml.Unmarshal([]byte(times.Replace(string(deployed(t, "prometheusrule.yaml")))), &rule); err != nil {
 		t.Fatal(err)
 	}
 	text, err := yaml.Marshal(rule.Spec)
@@ -101,7 +104,7 @@ func TestRulesAndDashboardUseMetricsThatExist(t *testing.T) {
 		}
 	}
 	selector, label := regexp.MustCompile(`(holdfast_[a-z_]+)(?:\{([^}]*)\})?`), regexp.MustCompile(`([a-z_]+)\s*[!=]`)
-	for name, text := range map[string][]byte{"rules": rulesFile(t), "dashboard": deployed(t, "dashboard.json")} {
+	for name, text := range map[string][]byte{"rules": rulesFile(t, asDeployed), "dashboard": deployed(t, "dashboard.json")} {
 		found := selector.FindAllStringSubmatch(string(text), -1)
 		for _, s := range found {
 			if labels[s[1]] == "" {
@@ -144,7 +147,7 @@ func prometheusTool(t *testing.T, name string) string {
 func TestPromtool(t *testing.T) {
 	tool, dir := prometheusTool(t, "promtool"), t.TempDir()
 	tests, err := os.ReadFile("testdata/alerts_tests.yaml")
-	if err := cmp.Or(err, os.WriteFile(filepath.Join(dir, "alerts_tests.yaml"), tests, 0o600), os.WriteFile(filepath.Join(dir, "rules.yaml"), rulesFile(t), 0o600)); err != nil {
+	if err := cmp.Or(err, os.WriteFile(filepath.Join(dir, "alerts_tests.yaml"), tests, 0o600), os.WriteFile(filepath.Join(dir, "rules.yaml"), rulesFile(t, asDeployed), 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	for _, arguments := range [][]string{{"check", "rules", "rules.yaml"}, {"test", "rules", "alerts_tests.yaml"}} {

@@ -113,7 +113,7 @@ receivers: [{name: hook, webhook_configs: [{url: %q, send_resolved: true}]}]
 		alertmanager = "alertmanager"
 	}
 	s.start(alertmanager, manager, "--config.file=alertmanager.yaml", "--storage.path=alertmanager", "--cluster.listen-address=")
-	s.write("rules.yaml", quick.Replace(string(rulesFile(t))))
+	s.write("rules.yaml", string(rulesFile(t, quick)))
 	s.write("prometheus.yaml", fmt.Sprintf(`
 global: {scrape_interval: 1s, scrape_timeout: 1s, evaluation_interval: 1s}
 rule_files: [rules.yaml]
