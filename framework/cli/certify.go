@@ -171,6 +171,7 @@ func (f certifyFlags) run(cmd *cobra.Command, version string, profiles []scenari
 	if err != nil {
 		return err
 	}
+	base.Reproduce = f.runAgain(cmd, base.Seed)
 	sayTo(out)("certify %s: %s to %s, about %s\n", base.RunID, f.from, f.to, plan.About())
 	c := &certify.Certification{
 		Plan: plan, From: from, To: to, Settings: base, Planted: f.plant, Engine: p.Engine, Reproduce: certifyAgain(cmd, base.Seed), KeepBroken: f.Keep,
@@ -217,6 +218,20 @@ func certified(doc *certificate.Certificate, violated bool) error {
 		return nil
 	}
 	return exit.With(exit.Unknown, errors.New("not certified: evidence is missing, see the reasons above"))
+}
+
+// runAgain returns the command that runs one scenario of a certification again, or without a name all of it.
+func (f certifyFlags) runAgain(cmd *cobra.Command, seed uint64) func(name, kubernetes string) string {
+	return func(name, kubernetes string) string {
+		if name == "" {
+			return certifyAgain(cmd, seed)
+		}
+		others := []string{"--seed", fmt.Sprint(seed), "--timings", string(f.Profile)} // whose default is another one there
+		if kubernetes != "" {
+			others = append(others, "--kubernetes", kubernetes)
+		}
+		return againCommand([]string{"holdfast", "run", name}, cmd.Flags(), []string{"from", "to", "profile", "plant", "app"}, others...)
+	}
 }
 
 // certifyAgain is the command that certifies the same again.

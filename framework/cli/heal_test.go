@@ -21,8 +21,7 @@ func TestHealWantsToKnowWhich(t *testing.T) {
 		{[]string{"--all", "--context", "staging"}, which},
 		{[]string{"--kubeconfig", "/dev/null"}, "the current context may be any cluster: name it with --context"},
 		{[]string{"demo", "--dry-run"}, "need --context"},
-		{[]string{"--all", "--journal", "x"}, "need --context"},
-		{[]string{"demo", "--run-commands"}, "need --context"},
+		{[]string{"--all", "--app", "x"}, "need --context"},
 	} {
 		c := Command("v1")
 		c.SetArgs(append([]string{"heal"}, test.args...))
