@@ -36,62 +36,6 @@ func recorded() (*Pool, *[]string) {
 	}}, &did
 }
 
-func TestScenariosShareAClusterAsLongAsTheyCan(t *testing.T) {
-	p, did := recorded()
-	lab := clusters.Spec{Zones: []string{"a"}}
-	same := clusters.Spec{Zones: []string{"a"}, WorkersPerZone: 1, Profile: clusters.Lab} // the defaults, written out
-	stock := clusters.Spec{Zones: []string{"a"}, Profile: clusters.Stock}
-	for _, spec := range []clusters.Spec{lab, same, stock, lab} {
-		if _, err := p.get(t.Context(), spec); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for range 2 { // the second has nothing to give back
-		if err := p.Discard(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want := "open 0, close 0, open 0-2, close 0-2, open 0-3, close 0-3"
-	if got := strings.Join(*did, ", "); got != want {
-		t.Errorf("got  %s\nwant %s", got, want)
-	}
-}
-
-func TestAClusterThatIsNotAsItWasIsNotUsedAgain(t *testing.T) {
-	p, did := recorded()
-	spec := clusters.Spec{Zones: []string{"a"}}
-	if _, err := p.get(t.Context(), spec); err != nil {
-		t.Fatal(err)
-	}
-	if err := p.keepIfHealthy(t.Context(), func(context.Context) error { return nil }); err != nil {
-		t.Errorf("a healthy cluster: %v", err)
-	}
-	broken := errors.New("node w1 has Ready=False")
-	if err := p.keepIfHealthy(t.Context(), func(context.Context) error { return broken }); !errors.Is(err, broken) {
-		t.Errorf("got %v, want the reason", err)
-	}
-	if _, err := p.get(t.Context(), spec); err != nil {
-		t.Fatal(err)
-	}
-	if got := strings.Join(*did, ", "); got != "open 0, close 0, open 0-2" {
-		t.Errorf("got %s", got)
-	}
-}
-
-func TestAClusterThatCannotBeMadeIsAnError(t *testing.T) {
-	p, _ := recorded()
-	p.settings.Open = func(context.Context, string, clusters.Spec) (clusters.Cluster, error) {
-		return nil, errors.New("no engine")
-	}
-	_, err := p.get(t.Context(), clusters.Spec{Zones: []string{"a"}})
-	if err == nil || err.Error() != "provision a cluster: no engine" {
-		t.Errorf("got %v", err)
-	}
-	if err := p.Discard(t.Context()); err != nil {
-		t.Errorf("discard after that: %v", err)
-	}
-}
-
 // A cluster that cannot be given back is an error once, for whom it concerns, and is not used again.
 func TestAClusterThatCannotBeGivenBack(t *testing.T) {
 	p, did := recorded()
@@ -127,11 +71,4 @@ func TestGivingBackAClusterHasALimitOfItsOwn(t *testing.T) {
 			t.Errorf("after %s: %v", time.Since(began), err)
 		}
 	})
-}
-
-func TestClusterNameIsShort(t *testing.T) {
-	s := Settings{Started: time.Unix(1_800_000_000, 0)}
-	if one, two := s.clusterName(1), s.clusterName(2); len(one) != 8 || two != one+"-2" {
-		t.Errorf("names %q, %q", one, two)
-	}
 }

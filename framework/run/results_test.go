@@ -14,10 +14,8 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/base/errtest"
 	"github.com/holdfast-ha/holdfast/framework/fault"
 	"github.com/holdfast-ha/holdfast/framework/history"
-	"github.com/holdfast-ha/holdfast/framework/history/runfolder"
 	"github.com/holdfast-ha/holdfast/framework/judge"
 	"github.com/holdfast-ha/holdfast/framework/judge/verdict"
-	"github.com/holdfast-ha/holdfast/framework/scenario"
 )
 
 // run.json is whole after each scenario, whatever became of it.
@@ -101,22 +99,4 @@ func TestAResultThatCannotBeKeptIsAnError(t *testing.T) {
 	got := (&attempt{runner: c.runner}).keep(quiet(), judge.Found{Verdicts: []verdict.Verdict{{Outcome: verdict.Held}}}, nil)
 	errtest.Check(t, got.err, "write run.json: ")
 	errtest.Check(t, c.finish(nil), "write run.json: ")
-}
-
-func TestFinishListsWhatWasNotBegun(t *testing.T) {
-	dir := t.TempDir()
-	r := &runner{settings: &Settings{Dir: dir, Reproduce: func(name, _ string) string { return name }}}
-	r.file.Scenarios = []runfolder.ScenarioResult{{Name: "chaos/quiet", Outcome: "held"}}
-	other := quiet()
-	other.Name = "chaos/other"
-	if err := r.finish([]scenario.Spec{quiet(), other}); err != nil {
-		t.Fatal(err)
-	}
-	read, err := runfolder.ReadFile(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(read.Scenarios) != 2 || read.Scenarios[1].NotBegun == "" || read.Outcome != runfolder.OutcomeInterrupted {
-		t.Errorf("run.json: %+v", read)
-	}
 }

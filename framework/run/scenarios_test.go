@@ -97,6 +97,23 @@ func TestScenarios(t *testing.T) {
 	})
 }
 
+// Runs that follow each other in a process, as those of a test that watches its files, share a cluster until the caller gives it back.
+func TestRunsShareACluster(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := calm(t)
+		c.settings.Shared = &Pool{}
+		for _, id := range []string{"r1", "r2"} {
+			c.settings.RunID, c.settings.Dir = id, filepath.Join(filepath.Dir(c.settings.Dir), id)
+			if file, err := Scenarios(t.Context(), *c.settings, called("chaos/first")); err != nil || file.Outcome != "held" {
+				t.Errorf("%s: %v, outcome %s", id, err, file.Outcome)
+			}
+		}
+		if err := c.settings.Shared.Discard(t.Context()); err != nil || !slices.Equal(c.did, []string{"open 0", "close 0"}) {
+			t.Errorf("%q, %v", c.did, err)
+		}
+	})
+}
+
 // An interruption undoes the faults of the scenario at hand, keeps what was recorded, begins no other, and removes the cluster.
 func TestAnInterruption(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
