@@ -41,7 +41,7 @@ type series struct {
 	last    history.Offset // due time of the last request on the axis
 	offAxis uint64
 	faults  []inFlight
-	causes  *attribution.FailureCauses // nil if causes are not wanted
+	causes  *attribution.FailureCauses
 }
 
 // inFlight counts the requests that were in flight during a fault, from its first moment to its last.
@@ -89,9 +89,7 @@ func (s *series) read(requests history.Requests) error {
 				*f.requests++
 			}
 		}
-		if s.causes != nil {
-			s.causes.Take(r)
-		}
+		s.causes.Take(r)
 	}
 	return nil
 }

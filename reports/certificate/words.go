@@ -2,6 +2,7 @@ package certificate
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -76,25 +77,18 @@ func (s *Side) counted() string {
 // none stands for a missing number.
 const none = "–"
 
-func share(s *float64) string {
-	if s == nil {
-		return none
-	}
-	return prose.Share(*s)
-}
+func share(s *float64) string { return known(s, prose.Share) }
 
-func maybe(s *float64) string {
-	if s == nil {
-		return none
-	}
-	return seconds(*s)
-}
+func maybe(s *float64) string { return known(s, seconds) }
 
-func skew(n *int) string {
-	if n == nil {
+func skew(n *int) string { return known(n, strconv.Itoa) }
+
+// known writes a number; none if there is none.
+func known[T any](number *T, text func(T) string) string {
+	if number == nil {
 		return none
 	}
-	return fmt.Sprint(*n)
+	return text(*number)
 }
 
 func seconds(s float64) string { return prose.Brief(time.Duration(s * float64(time.Second))) }
@@ -136,9 +130,9 @@ func CauseInWords(cause string) string {
 		return ""
 	}
 	words := attribution.Cause(cause).Words()
-	for _, known := range failureCauses {
-		if known.cause == cause {
-			words = known.words
+	for _, one := range failureCauses {
+		if one.cause == cause {
+			words = one.words
 		}
 	}
 	if words == cause {
@@ -160,9 +154,9 @@ var failureCauses = []struct{ cause, words, says string }{
 
 // CauseOf is the cause of a failed step, from its error; empty if it is not known.
 func CauseOf(why string) string {
-	for _, known := range failureCauses {
-		if strings.Contains(why, known.says) {
-			return known.cause
+	for _, one := range failureCauses {
+		if strings.Contains(why, one.says) {
+			return one.cause
 		}
 	}
 	return ""
