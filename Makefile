@@ -181,7 +181,7 @@ release: $(GORELEASER) $(CYCLONEDX) ## Make a draft of the release of the tag th
 
 .PHONY: bench
 bench: build chromium ## Run the benchmarks, side by side with what they are measured against (about half an hour)
-	go test -run '^$$' -bench . -benchmem ./framework/history ./framework/judge/invariant
+	go test -run '^$$' -bench . -benchmem ./framework/history ./framework/judge/invariant ./framework/judge/analysis/attribution
 	go test -run '^$$' -bench JudgeAndVegetaReport -benchtime 1x ./framework/cli
 	go test -run '^$$' -bench . -benchtime 1x -timeout 40m ./framework/load/collect
 	go test -count 1 -run '^TestADay$$' -v ./framework/run/recording -args -hours 24

@@ -30,7 +30,7 @@ type attackedKind struct {
 
 var attackedKinds = []attackedKind{
 	{"scenarios", heldRecords, remove, 10_000, 0, nil},
-	{"recordings", heldRecordings, removeFromRecording, 1_000, 66, []evidence.Part{evidence.PartRevert}},
+	{"recordings", heldRecordings, remove, 1_000, 66, []evidence.Part{evidence.PartRevert}},
 	{"sessions", heldSessions, removeFromSession, 1_000, 66, []evidence.Part{evidence.PartRevert}},
 }
 
@@ -230,11 +230,11 @@ func removeFromSession(random *rand.Rand, need evidence.Part, p invariant.Invari
 		return fmt.Sprintf("no %s of the step", stage)
 	}
 	if need != evidence.PartFault {
-		return removeFromRecording(random, need, p, b)
+		return remove(random, need, p, b)
 	}
 	switch random.IntN(4) {
 	case 0:
-		return removeFromRecording(random, need, p, b)
+		return remove(random, need, p, b)
 	case 1:
 		if first-from < 4*second {
 			return ""
@@ -251,9 +251,7 @@ func removeFromSession(random *rand.Rand, need evidence.Part, p invariant.Invari
 		return "the step began when all was over"
 	}
 	pods := podsOf(b)
-	b.DropEvents(func(e history.Event) bool {
-		return e.T >= from && (e.Pod != nil || e.Node != nil || e.Workload != nil || e.Slice != nil || e.Budget != nil || e.KubeNote != nil)
-	})
+	staysAsItWas(b)
 	pod := pick(random, pods...)
 	if slices.Contains(b.Run().Header.Recorded.Does, string(disturbances.Restart)) {
 		return "" // which is what a killed node may come to

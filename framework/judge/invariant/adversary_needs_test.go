@@ -26,16 +26,6 @@ func editable(t *testing.T, run history.Run) *ht.Builder {
 	return b
 }
 
-// TestEveryKindSaysWhatItNeeds: a new promise that needs nothing but what all do would not be attacked.
-func TestEveryKindSaysWhatItNeeds(t *testing.T) {
-	all := kept()
-	for _, kind := range invariant.Kinds() {
-		if needs := all[kind].promise.Needs(); len(needs.Parts) == 0 && !needs.Requests {
-			t.Errorf("%s needs no more than every promise: %+v", kind, needs)
-		}
-	}
-}
-
 // TestWithoutItsEvidenceNothingIsHeld removes, at random, evidence that a promise declares to need. It is never Held then, and neither is a recording
 // or a step of a session of which it is a promise.
 func TestWithoutItsEvidenceNothingIsHeld(t *testing.T) {
@@ -89,31 +79,59 @@ func TestWithoutItsEvidenceNothingIsHeld(t *testing.T) {
 	}
 }
 
-// remove takes evidence out of a record and says how; empty: there is none of it that could be removed.
+// remove takes evidence out of a record and says how; empty: there is none of it that could be removed. The disturbances of a recording are its faults,
+// and only the times around them count.
 func remove(random *rand.Rand, need evidence.Part, p invariant.Invariant, b *ht.Builder) string {
+	recorded := b.Run().Header.Recorded != nil
+	moments := []history.Offset{underLoad(random, b)}
+	if recorded {
+		moments = nil
+		_, to := b.Run().UnderLoad()
+		for _, d := range shownIn(b) {
+			moments = append(moments, min(d.Seen, to-1))
+		}
+	}
 	switch need {
 	case evidence.PartWhole:
 		if random.IntN(2) == 0 {
-			b.Trouble(underLoad(random, b), "the disk is full")
-			return "trouble"
+			b.Incomplete("it was cut off")
+			return "cut off"
 		}
-		b.Incomplete("it was cut off")
-		return "cut off"
+		for _, at := range moments {
+			b.Trouble(at, "the disk is full")
+		}
+		return fmt.Sprintf("trouble at %s", moments)
 	case evidence.PartPhases:
-		phase := pick(random, history.Steady, history.Disturbed, history.Recovered, history.Drained)
+		phase := pick(random, history.Steady, history.Drained)
+		if !recorded {
+			phase = pick(random, phase, history.Disturbed, history.Recovered)
+		}
 		b.DropEvents(func(e history.Event) bool { return e.Phase != nil && e.Phase.Name == phase })
 		return "no phase " + string(phase)
 	case evidence.PartFault:
-		return withoutFault(random, b)
+		if !recorded {
+			return withoutFault(random, b)
+		}
+		from, _ := b.Run().UnderLoad()
+		b.DropEvents(func(e history.Event) bool { return e.T >= from && (e.Pod != nil || e.Node != nil || e.Workload != nil) })
+		return "no disturbance"
 	case evidence.PartRevert:
+		if recorded {
+			return "" // nobody reverts what disturbs a recording
+		}
 		return setFault(b, aFault(random, b), history.Healed, "waited 30s for it to be gone")
+	case evidence.PartSlices:
+		if recorded {
+			return withoutSlices(random, p, b)
+		}
 	case evidence.PartWatches:
 		what := pick(random, "pods", "nodes", "endpointslices", "poddisruptionbudgets", "deployments")
-		at := underLoad(random, b)
-		b.Gap(what, at-second, at)
-		return fmt.Sprintf("a gap in the watch of %s until %s", what, at)
+		for _, at := range moments {
+			b.Gap(what, max(0, at-second), at)
+		}
+		return fmt.Sprintf("gaps in the watch of %s until %s", what, moments)
 	case evidence.PartRows, evidence.PartDelivery, evidence.PartClocks:
-		return withoutLoad(random, need, p, b)
+		return withoutLoad(random, need, p, b, moments)
 	}
 	return withoutObjects(need, b)
 }
@@ -174,7 +192,7 @@ func withoutFault(random *rand.Rand, b *ht.Builder) string {
 	}
 }
 
-func withoutLoad(random *rand.Rand, need evidence.Part, p invariant.Invariant, b *ht.Builder) string {
+func withoutLoad(random *rand.Rand, need evidence.Part, p invariant.Invariant, b *ht.Builder, moments []history.Offset) string {
 	rows := b.Requests()
 	if len(rows) == 0 {
 		return ""
@@ -195,16 +213,16 @@ func withoutLoad(random *rand.Rand, need evidence.Part, p invariant.Invariant, b
 		return "no clock"
 	case evidence.PartDelivery:
 		from, to := b.Run().UnderLoad()
-		at := from + history.Offset(random.Int64N(int64(to-from-2*second)))
+		at := min(max(pick(random, moments...), from+second), to-second)
 		n := 0
 		b.EditRequests(func(r *history.Request) {
-			if r.Lane == lane && r.Due >= at && r.Due < at+2*second && n%5 == 0 {
-				*r = history.Request{Worker: r.Worker, Lane: r.Lane, Seq: r.Seq, Due: r.Due, Done: r.Done, Outcome: history.Unsent}
+			if r.Lane == lane && r.Due >= at-second && r.Due < at+second && n%5 == 0 {
+				unsend(r)
 			}
 			n++
 		})
 		materialise(b).Retotal()
-		return fmt.Sprintf("a fifth unsent on %s for two seconds from %s", lane, at)
+		return fmt.Sprintf("a fifth unsent on %s around %s", lane, at)
 	}
 	materialise(b)
 	switch random.IntN(5) {
@@ -319,4 +337,26 @@ func withoutObjects(need evidence.Part, b *ht.Builder) string {
 		})
 	}
 	return "no " + string(need)
+}
+
+// withoutSlices drops the slices of a recording, or what they say of pods. A workload need not have a Service, but requests come to some.
+func withoutSlices(random *rand.Rand, p invariant.Invariant, b *ht.Builder) string {
+	if _, requests := p.(invariant.RequestInvariant); !requests {
+		return ""
+	}
+	switch random.IntN(3) {
+	case 0:
+		b.EditEvents(func(e *history.Event) {
+			if e.Slice != nil {
+				e.Slice.Endpoints = nil
+			}
+		})
+		return "slices without endpoints"
+	case 1:
+		asked(b, func(r *history.Recorded) {
+			r.NotWatched = []history.NotWatched{{What: "endpointslices", Why: "this user must not list endpointslices"}}
+		})
+	}
+	b.DropEvents(func(e history.Event) bool { return e.Slice != nil })
+	return "no slices"
 }

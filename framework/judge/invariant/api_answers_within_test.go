@@ -39,56 +39,40 @@ func of(host string, edit func(*history.Reach)) func(*history.Reach) {
 
 func TestAPIAnswersWithin(t *testing.T) {
 	limit := invariant.APIAnswersWithin{Limit: 10 * second}
-	const besides = "; through lb, which is not judged, 6 of 153 requests failed until the revert, over 5.48s"
+
 	gone := of("cp3", func(r *history.Reach) { r.Longest, r.Failed = 21*second, 12 })
 	control := func(longest time.Duration, returning bool) *ht.Builder {
 		return beheaded(gone).Event(history.Event{T: healAt + 3*second, Reach: &history.Reach{Way: history.Control, Host: "load",
 			Returning: returning, Asked: 150, Failed: 9, Longest: longest, BeforeAsked: 40}})
 	}
 	checkAll(t, []sample{
-		{"held", beheaded(), limit, verdict.Held, 0,
-			"2 API servers that remained answered with at most 1.51s between two answers (0 of 341 requests failed)" + besides},
-		{"as long as the limit", beheaded(), invariant.APIAnswersWithin{Limit: 1510 * ms}, verdict.Held, 0,
-			"2 API servers that remained answered with at most 1.51s between two answers (0 of 341 requests failed)" + besides},
-		{"one is away", beheaded(gone), limit, verdict.Violated, 0, "cp3 gave no answer for 21s until the revert, and 10s was the limit" + besides},
+		{"held", beheaded(), limit, verdict.Held, 0},
+		{"as long as the limit", beheaded(), invariant.APIAnswersWithin{Limit: 1510 * ms}, verdict.Held, 0},
+		{"one is away", beheaded(gone), limit, verdict.Violated, 0},
 		{"and it is away again on the way back", beheaded().Event(history.Event{T: healAt + 3*second, Reach: &history.Reach{
-			Way: history.Direct, Host: "cp2", Returning: true, Asked: 100, Failed: 5, Longest: 11 * second}}), limit, verdict.Violated, 0,
-			"cp2 gave no answer for 11s while the fault was reverted, and 10s was the limit" + besides},
+			Way: history.Direct, Host: "cp2", Returning: true, Asked: 100, Failed: 5, Longest: 11 * second}}), limit, verdict.Violated, 0},
 		{"back, and nothing was noticed", beheaded().Event(history.Event{T: healAt + 3*second, Reach: &history.Reach{
-			Way: history.Direct, Host: "cp2", Returning: true, Asked: 100, Longest: second}}), limit, verdict.Held, 0,
-			"2 API servers that remained answered with at most 1.51s between two answers (0 of 441 requests failed)" + besides},
+			Way: history.Direct, Host: "cp2", Returning: true, Asked: 100, Longest: second}}), limit, verdict.Held, 0},
 		{"only the balancer is away, which is kind's", beheaded(of("lb", func(r *history.Reach) { r.Longest, r.Failing, r.Failed = 30*second, 30*second, 153 })),
-			limit, verdict.Held, 0, "2 API servers that remained answered with at most 1.51s between two answers " +
-				"(0 of 341 requests failed); through lb, which is not judged, 153 of 153 requests failed until the revert, over 30s"},
-		{"nobody was asked", killed(), limit, verdict.Unknown, 0, "no verdict: no API server was probed at its own address while a fault was active"},
+			limit, verdict.Held, 0},
+		{"nobody was asked", killed(), limit, verdict.Unknown, 0},
 		{"only the balancer was asked", beheaded().DropEvents(func(e history.Event) bool { return e.Reach != nil && e.Reach.Way == history.Direct }),
-			limit, verdict.Unknown, 0, "no verdict: no API server was probed at its own address while a fault was active"},
-		{"not asked before", beheaded(of("cp2", func(r *history.Reach) { r.BeforeAsked = 0 })), limit, verdict.Unknown, 0,
-			"no verdict: cp2 was probed 0 times before the fault and 171 times afterwards"},
-		{"not asked since", beheaded(of("cp2", func(r *history.Reach) { r.Asked = 0 })), limit, verdict.Unknown, 0,
-			"no verdict: cp2 was probed 40 times before the fault and 0 times afterwards"},
-		{"away before", beheaded(of("cp2", func(r *history.Reach) { r.BeforeFailed = 1 })), limit, verdict.Unknown, 0,
-			"no verdict: 1 of 40 requests to cp2 failed before the fault"},
-		{"slow before", beheaded(of("cp2", func(r *history.Reach) { r.Before = 11 * second })), limit, verdict.Unknown, 0,
-			"no verdict: cp2 gave no answer for 11s before the fault"},
+			limit, verdict.Unknown, 0},
+		{"not asked before", beheaded(of("cp2", func(r *history.Reach) { r.BeforeAsked = 0 })), limit, verdict.Unknown, 0},
+		{"not asked since", beheaded(of("cp2", func(r *history.Reach) { r.Asked = 0 })), limit, verdict.Unknown, 0},
+		{"away before", beheaded(of("cp2", func(r *history.Reach) { r.BeforeFailed = 1 })), limit, verdict.Unknown, 0},
+		{"slow before", beheaded(of("cp2", func(r *history.Reach) { r.Before = 11 * second })), limit, verdict.Unknown, 0},
 		{"the node that asks stood still", beheaded(gone).Event(history.Event{T: 28 * second,
-			Noise: &history.Noise{Of: ht.Worker, Since: 27 * second, Pause: 12 * second}}), limit, verdict.Unknown, 0,
-			"no verdict: worker-0 stood still for 12s within the second before 28s"},
+			Noise: &history.Noise{Of: ht.Worker, Since: 27 * second, Pause: 12 * second}}), limit, verdict.Unknown, 0},
 		{"it stood still, but not for so long", beheaded(gone).Event(history.Event{T: 28 * second,
-			Noise: &history.Noise{Of: ht.Worker, Since: 27 * second, Pause: 2 * second}}), limit, verdict.Violated, 0,
-			"cp3 gave no answer for 21s until the revert, and 10s was the limit" + besides},
-		{"the node that asks had no time to", control(19*second, false), limit, verdict.Unknown, 0,
-			"no verdict: load sends the probes, and its own kubelet gave it no good answer for 19s until the revert"},
-		{"it had little time, but asked", control(9*second, false), limit, verdict.Violated, 0,
-			"cp3 gave no answer for 21s until the revert, and 10s was the limit" + besides},
-		{"it had no time to afterwards, which is another time", control(19*second, true), limit, verdict.Violated, 0,
-			"cp3 gave no answer for 21s until the revert, and 10s was the limit" + besides},
-		{"watches saw nothing meanwhile", beheaded().Gap("pods", 17*second, 20*second), limit, verdict.Held, 0,
-			"2 API servers that remained answered with at most 1.51s between two answers (0 of 341 requests failed)" + besides},
+			Noise: &history.Noise{Of: ht.Worker, Since: 27 * second, Pause: 2 * second}}), limit, verdict.Violated, 0},
+		{"the node that asks had no time to", control(19*second, false), limit, verdict.Unknown, 0},
+		{"it had little time, but asked", control(9*second, false), limit, verdict.Violated, 0},
+		{"it had no time to afterwards, which is another time", control(19*second, true), limit, verdict.Violated, 0},
+		{"watches saw nothing meanwhile", beheaded().Gap("pods", 17*second, 20*second), limit, verdict.Held, 0},
 	})
 	v := judge.Check(beheaded().Run(), limit)
-	lines(t, v, "cp2, until the revert: 0 of 171 requests failed; at most 1.35s between two answers, 590ms before the fault",
-		"cp3, until the revert: 0 of 170 requests failed; at most 1.51s between two answers, 300ms before the fault")
+	lines(t, v)
 	numbers(t, v, map[string]float64{"limitSeconds": 10, "apiAwaySeconds": 1.51, "apiRequests": 341, "apiFailed": 0,
 		"balancerAwaySeconds": 1.47, "balancerFailingSeconds": 5.48, "balancerFailed": 6})
 }

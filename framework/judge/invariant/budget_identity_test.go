@@ -20,7 +20,7 @@ func successor(b *ht.Builder, n string, uid string, at history.Offset) *ht.Build
 // of the one says nothing of an eviction of the other.
 func TestBudgetKnowsPodsByUID(t *testing.T) {
 	all := invariant.BudgetHonoured{}
-	const broken = "the eviction of backend-2, accepted at 17.5s, left 4 healthy pods, and budget backend demands 5 (maxUnavailable 1 of 6)"
+
 	named := func(uid string, b *ht.Builder) *ht.Builder {
 		return b.EditEvents(func(e *history.Event) {
 			if e.Eviction != nil && e.Eviction.Pod == "backend-2" {
@@ -42,16 +42,13 @@ func TestBudgetKnowsPodsByUID(t *testing.T) {
 		}())
 	}
 	checkAll(t, []sample{
-		{"a successor within the second, in an old record", successor(evict(ht.Healthy(), 2, 17500*ms), "2", "again", 18*second), all,
-			verdict.Violated, 17500 * ms, broken},
+		{"a successor within the second, in an old record", successor(evict(ht.Healthy(), 2, 17500*ms), "2", "again", 18*second), all, verdict.Violated, 17500 * ms},
 		{"a successor within the second, and the UID is known", named(own, successor(evict(ht.Healthy(), 2, 17500*ms), "2", "again", 17400*ms)), all,
-			verdict.Violated, 17500 * ms, broken},
-		{"a successor that others evict", legalThenNot(), all, verdict.Violated, 30 * second,
-			"the eviction of backend-3, accepted at 30s, left 4 healthy pods, and budget backend demands 5 (maxUnavailable 1 of 6)"},
-		{"a UID that the record does not know", named("who", evict(ht.Healthy(), 2, 22*second)), all, verdict.Unknown, 0,
-			"no verdict: the eviction of backend-2 was accepted at 22s, and the record knows no such pod"},
+			verdict.Violated, 17500 * ms},
+		{"a successor that others evict", legalThenNot(), all, verdict.Violated, 30 * second},
+		{"a UID that the record does not know", named("who", evict(ht.Healthy(), 2, 22*second)), all, verdict.Unknown, 0},
 		{"accepted twice for the same pod", named(own, evict(ht.Healthy(), 2, 22*second).Eviction(22100*ms, history.Eviction{Pod: "backend-2", Accepted: true})),
-			all, verdict.Held, 0, "2 evictions accepted and 0 refused; none took the healthy pods below what the budgets demand"},
+			all, verdict.Held, 0},
 	})
 }
 
@@ -67,20 +64,16 @@ func TestBudgetWhoseAnswerIsLost(t *testing.T) {
 		p.Deleting, p.Disruption = true, disruption
 		return ht.Healthy().Pod(at, p)
 	}
-	const held = "1 eviction accepted and 0 refused; none took the healthy pods below what the budgets demand"
+
 	checkAll(t, []sample{
-		{"it was not accepted", lost(ht.Healthy(), 18*second, 18100*ms), all, verdict.Held, 0, held},
-		{"the pod was told to go for it, too early", lost(told(17500*ms, "EvictionByEvictionAPI"), 17300*ms, 17400*ms), all, verdict.Violated, 17500 * ms,
-			"the eviction of backend-2, accepted at 17.5s, left 4 healthy pods, and budget backend demands 5 (maxUnavailable 1 of 6)"},
-		{"the pod went, and nothing says why", lost(told(22*second, ""), 21900*ms, 22100*ms), all, verdict.Unknown, 0,
-			"no verdict: whether the eviction of backend-2, asked for at 21.9s, was accepted is not known: connection reset"},
-		{"the pod had gone long before", lost(told(22*second, ""), 24*second, 24100*ms), all, verdict.Held, 0, held},
+		{"it was not accepted", lost(ht.Healthy(), 18*second, 18100*ms), all, verdict.Held, 0},
+		{"the pod was told to go for it, too early", lost(told(17500*ms, "EvictionByEvictionAPI"), 17300*ms, 17400*ms), all, verdict.Violated, 17500 * ms},
+		{"the pod went, and nothing says why", lost(told(22*second, ""), 21900*ms, 22100*ms), all, verdict.Unknown, 0},
+		{"the pod had gone long before", lost(told(22*second, ""), 24*second, 24100*ms), all, verdict.Held, 0},
 		{"of a pod that is not known", ht.Healthy().Eviction(18*second, history.Eviction{Pod: "backend-9", Lost: "connection reset", Sent: 17 * second}),
-			all, verdict.Held, 0, held},
+			all, verdict.Held, 0},
 		{"it may have been decided before the replacement was ready", lost(told(22*second, "EvictionByEvictionAPI").DropEvents(func(e history.Event) bool {
 			return e.Pod != nil && e.Pod.Name == "backend-2" && e.Pod.Deleting
-		}).Eviction(22*second, history.Eviction{Pod: "backend-2", Accepted: true}), 17300*ms, 21*second), all, verdict.Unknown, 0,
-			"no verdict: the eviction of backend-2, accepted at 22s, left 4 healthy pods by the order of the record, and budget backend demands 5 " +
-				"(maxUnavailable 1 of 6); it may have been 5, as what lies within 1s may have come the other way round (and 1 more reason)"},
+		}).Eviction(22*second, history.Eviction{Pod: "backend-2", Accepted: true}), 17300*ms, 21*second), all, verdict.Unknown, 0},
 	})
 }

@@ -105,49 +105,43 @@ func TestAMutantIsCaughtForThePlantedReason(t *testing.T) {
 	for name, s := range map[string]struct {
 		run  history.Run
 		want verdict.Outcome
-		says string
 	}{
-		"as it was":                      {whole, verdict.Held, "caught: 10 of 1331 requests failed"},
-		"both lanes, as it was":          {budget, verdict.Held, "caught: 784 of 2055 requests failed"},
-		"a spread over zones, as it was": {spread, verdict.Held, "caught: backend was spread"},
-		"an older record, as it was":     {onGolden(t, drops, "", ""), verdict.Held, "caught: 10 of 1331"},
-		"the other lane":                 {onGolden(t, drops, params, cause, history.LaneFresh), verdict.Violated, "none failed"},
-		"one lane of two":                {onGolden(t, drops, params, cause), verdict.Violated, "missed: of the requests on fresh that were sent"},
-		"nothing fails after the fault":  {withRequests(whole, both(well(every), once(history.LaneReused, steady, history.Reset))), verdict.Unknown, "came before anything was disturbed"},
+		"as it was":                      {whole, verdict.Held},
+		"both lanes, as it was":          {budget, verdict.Held},
+		"a spread over zones, as it was": {spread, verdict.Held},
+		"an older record, as it was":     {onGolden(t, drops, "", ""), verdict.Held},
+		"the other lane":                 {onGolden(t, drops, params, cause, history.LaneFresh), verdict.Violated},
+		"one lane of two":                {onGolden(t, drops, params, cause), verdict.Violated},
+		"nothing fails after the fault":  {withRequests(whole, both(well(every), once(history.LaneReused, steady, history.Reset))), verdict.Unknown},
 		"nothing fails, in an older record": {withRequests(onGolden(t, drops, "", ""), both(well(every), once(history.LaneReused, steady, history.Reset))),
-			verdict.Unknown, "came before anything was disturbed"},
-		"nothing fails at all": {withRequests(whole, well(every)), verdict.Violated, "missed: no request failed"},
+			verdict.Unknown},
+		"nothing fails at all": {withRequests(whole, well(every)), verdict.Violated},
 		"one lane of two is well": {withRequests(budget, well(func(r *history.Request) bool { return r.Lane == history.LaneReused })),
-			verdict.Violated, "missed: of the requests on reused"},
-		"another cause": {onGolden(t, drops, params, "late-endpoint", history.LaneReused), verdict.Unknown, "none failed for late-endpoint"},
-		"mostly another cause": {onGolden(t, "no-budget", params, "late-endpoint", history.LaneFresh), verdict.Unknown,
-			"late-endpoint is the cause that was planted, but outage-eviction was reported"},
-		"the fault went wrong, and the harness was in trouble": {troubled(withEvents(whole, undone)), verdict.Unknown, "trouble at"},
-		"the fault went wrong":                                 {withEvents(whole, undone), verdict.Unknown, "nothing was done"},
+			verdict.Violated},
+		"another cause":        {onGolden(t, drops, params, "late-endpoint", history.LaneReused), verdict.Unknown},
+		"mostly another cause": {onGolden(t, "no-budget", params, "late-endpoint", history.LaneFresh), verdict.Unknown},
+		"the fault went wrong, and the harness was in trouble": {troubled(withEvents(whole, undone)), verdict.Unknown},
+		"the fault went wrong":                                 {withEvents(whole, undone), verdict.Unknown},
 		"the fault went wrong, and one request timed out in Steady": {
 			withRequests(withEvents(onGolden(t, drops, params, "late-endpoint", history.LaneReused), undone),
-				both(well(every), once(history.LaneReused, steady, history.TimeoutResponse))), verdict.Unknown, "nothing was done",
+				both(well(every), once(history.LaneReused, steady, history.TimeoutResponse))), verdict.Unknown,
 		},
 		"the fault was never seen": {dropped(whole, func(e history.Event) bool { return e.Fault != nil && e.Fault.Stage == history.Seen }),
-			verdict.Unknown, "was never seen in effect"},
-		"no fault at all":           {dropped(whole, func(e history.Event) bool { return e.Fault != nil }), verdict.Unknown, "no fault was injected"},
-		"no phases":                 {dropped(whole, func(e history.Event) bool { return e.Phase != nil }), verdict.Unknown, "the record has no phase"},
-		"a record that was cut off": {incomplete(whole), verdict.Unknown, "the record is incomplete"},
-		"a watch was blind":         {withGap(whole), verdict.Unknown, "had a gap"},
-		"a promise with other parameters": {onGolden(t, drops, `{"lanes":["reused"]}`, cause, history.LaneReused), verdict.Unknown,
-			"which the scenario does not promise"},
-		"a lane without load": {onGolden(t, drops, params, cause, "grpc"), verdict.Unknown, "about lane grpc"},
-		"the control lane":    {onGolden(t, drops, params, cause, history.LaneControl), verdict.Unknown, "about lane control"},
-		"no promises":         {promising(whole), verdict.Unknown, "NoFailedRequests was not judged"},
-		"a promise that is not known": {promising(whole, history.Promise{Kind: "Harmony"}), verdict.Unknown,
-			"NoFailedRequests {}, which the scenario does not promise"},
-		"no mutant": {withoutMutant(whole), verdict.Unknown, "the record is of no mutant"},
+			verdict.Unknown},
+		"no fault at all":                 {dropped(whole, func(e history.Event) bool { return e.Fault != nil }), verdict.Unknown},
+		"no phases":                       {dropped(whole, func(e history.Event) bool { return e.Phase != nil }), verdict.Unknown},
+		"a record that was cut off":       {incomplete(whole), verdict.Unknown},
+		"a watch was blind":               {withGap(whole), verdict.Unknown},
+		"a promise with other parameters": {onGolden(t, drops, `{"lanes":["reused"]}`, cause, history.LaneReused), verdict.Unknown},
+		"a lane without load":             {onGolden(t, drops, params, cause, "grpc"), verdict.Unknown},
+		"the control lane":                {onGolden(t, drops, params, cause, history.LaneControl), verdict.Unknown},
+		"no promises":                     {promising(whole), verdict.Unknown},
+		"a promise that is not known":     {promising(whole, history.Promise{Kind: "Harmony"}), verdict.Unknown},
+		"no mutant":                       {withoutMutant(whole), verdict.Unknown},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := judge.Caught(s.run, judge.Judge(s.run))
-			if got.Outcome != s.want || !strings.Contains(got.Seen, s.says) || got.Kind != "Caught" {
-				t.Errorf("%s: %s\nwant %s: %s", got.Outcome, got.Seen, s.want, s.says)
-			}
+			outcome(t, got, s.want)
 			if n, ok := got.Numbers[verdict.CaughtNumber]; ok != (s.want != verdict.Unknown) || ok && (n == 1) != (s.want == verdict.Held) {
 				t.Errorf("%s is %v (%v)", verdict.CaughtNumber, n, ok)
 			}
@@ -190,18 +184,15 @@ func TestATrapThatNoRequestCouldMeet(t *testing.T) {
 	for name, test := range map[string]struct {
 		edit func(*history.Request)
 		want verdict.Outcome
-		says string
 	}{
-		"victims answered until they ended":  {func(*history.Request) {}, verdict.Violated, "missed: no request failed"},
-		"their connections had been closed":  {away(history.LaneReused, 1005*ms), verdict.Unknown, "no pod answered a request on reused in the second before its SIGTERM"},
-		"those of the other lane":            {away(history.LaneFresh, 1005*ms), verdict.Violated, "missed: no request failed"},
-		"half a second before, one answered": {away(history.LaneReused, 500*ms), verdict.Violated, "missed: no request failed"},
+		"victims answered until they ended":  {func(*history.Request) {}, verdict.Violated},
+		"their connections had been closed":  {away(history.LaneReused, 1005*ms), verdict.Unknown},
+		"those of the other lane":            {away(history.LaneFresh, 1005*ms), verdict.Violated},
+		"half a second before, one answered": {away(history.LaneReused, 500*ms), verdict.Violated},
 	} {
 		edited := withRequests(run, test.edit)
 		got := judge.Caught(edited, judge.Judge(edited))
-		if got.Outcome != test.want || !strings.Contains(got.Seen, test.says) {
-			t.Errorf("%s: %s: %s\nwant %s: %s", name, got.Outcome, got.Seen, test.want, test.says)
-		}
+		outcome(t, got, test.want, name)
 	}
 }
 
@@ -313,60 +304,51 @@ func TestAMutantOfTheHarnessPlantsItsDoubt(t *testing.T) {
 		name string
 		run  *ht.Builder
 		want verdict.Outcome
-		says string
 	}{
-		{"too little was sent", starvedMutant(), verdict.Held, "caught: no verdict: only 100 of 200 requests due on fresh within 1s from 20s were sent"},
+		{"too little was sent", starvedMutant(), verdict.Held},
 		{"nothing was sent just before the fault took its pods, so none of them answered", starvedMutant().Fail(history.LaneFresh, 14*second, 30*second, history.Unsent),
-			verdict.Held, "caught: no verdict: "},
-		{"all was sent, and answers were given up", starved(givenUp(history.TimeoutConnect)), verdict.Held,
-			"caught: no verdict: 20 of 20 failures may be the harness's own noise"},
+			verdict.Held},
+		{"all was sent, and answers were given up", starved(givenUp(history.TimeoutConnect)), verdict.Held},
 		{"answers were given up, and only the busy machine explains it", busy(givenUp(history.TimeoutConnect), ht.Worker, 17*second, 22*second, 1).
-			Header(func(h *history.Header) { *h = starvedMutant().Run().Header }), verdict.Unknown,
-			"the machine was busy, which may be the reason instead of the planted one"},
+			Header(func(h *history.Header) { *h = starvedMutant().Run().Header }), verdict.Unknown},
 		{"and a quota throttled the worker at another time", busy(heard(givenUp(history.TimeoutConnect), 30*second, history.Noise{Of: ht.Worker, Pause: 600 * ms,
-			Throttled: 900 * ms}), ht.Worker, 17*second, 22*second, 1).Header(func(h *history.Header) { *h = starvedMutant().Run().Header }), verdict.Unknown,
-			"the machine was busy, which may be the reason instead of the planted one"},
-		{"an older record", starvedMutant().Header(func(h *history.Header) { h.Mutant.Doubt, h.Mutant.Params = "", nil }), verdict.Held, "caught"},
-		{"it sent everything", starved(ht.Healthy()), verdict.Violated, "missed: it held"},
-		{"it blamed the workload", starved(ht.Healthy().Fail(history.LaneFresh, 30*second, 30500*ms, history.Refused)), verdict.Violated,
-			"missed: the workload was blamed"},
-		{"it did not hear itself", starvedMutant().DropEvents(func(e history.Event) bool { return e.Noise != nil }), verdict.Unknown,
-			"no load worker reports that its CPU quota throttled it"},
+			Throttled: 900 * ms}), ht.Worker, 17*second, 22*second, 1).Header(func(h *history.Header) { *h = starvedMutant().Run().Header }), verdict.Unknown},
+		{"an older record", starvedMutant().Header(func(h *history.Header) { h.Mutant.Doubt, h.Mutant.Params = "", nil }), verdict.Held},
+		{"it sent everything", starved(ht.Healthy()), verdict.Violated},
+		{"it blamed the workload", starved(ht.Healthy().Fail(history.LaneFresh, 30*second, 30500*ms, history.Refused)), verdict.Violated},
+		{"it did not hear itself", starvedMutant().DropEvents(func(e history.Event) bool { return e.Noise != nil }), verdict.Unknown},
 		{"the machine was busy, and no quota kept it from running", starvedMutant().EditEvents(func(e *history.Event) {
 			if e.Noise != nil {
 				e.Noise = &history.Noise{Of: ht.Worker, Since: e.Noise.Since, Pause: 900 * ms}
 			}
-		}), verdict.Unknown, "no load worker reports that its CPU quota"},
+		}), verdict.Unknown},
 		{"another part was throttled", starvedMutant().EditEvents(func(e *history.Event) {
 			if e.Noise != nil {
 				e.Noise = &history.Noise{Of: "worker-9", Since: e.Noise.Since, Throttled: 900 * ms}
 			}
-		}), verdict.Unknown, "no load worker reports"},
+		}), verdict.Unknown},
 		{"throttled before the load", starvedMutant().EditEvents(func(e *history.Event) {
 			if e.Noise != nil {
 				e.T, e.Noise = second, &history.Noise{Of: ht.Worker, Throttled: 900 * ms}
 			}
-		}), verdict.Unknown, "no load worker reports"},
-		{"a doubt that nobody knows", starvedMutant().Header(func(h *history.Header) { h.Mutant.Doubt = "spleen" }), verdict.Unknown, `the doubt "spleen"`},
-		{"a record that was cut off", starvedMutant().Incomplete("its last line is missing"), verdict.Unknown, "the record is incomplete"},
-		{"deployment did not settle", starvedMutant().Trouble(15*second, "waited 120s for deployment backend to settle"), verdict.Unknown, "did"},
-		{"a fault that was never seen", setStage(starvedMutant(), history.Seen, -1), verdict.Unknown, "was never seen in effect"},
-		{"a load worker that is gone", starvedMutant().WithoutTotals(), verdict.Unknown, "for another reason than the planted one"},
+		}), verdict.Unknown},
+		{"a doubt that nobody knows", starvedMutant().Header(func(h *history.Header) { h.Mutant.Doubt = "spleen" }), verdict.Unknown},
+		{"a record that was cut off", starvedMutant().Incomplete("its last line is missing"), verdict.Unknown},
+		{"deployment did not settle", starvedMutant().Trouble(15*second, "waited 120s for deployment backend to settle"), verdict.Unknown},
+		{"a fault that was never seen", setStage(starvedMutant(), history.Seen, -1), verdict.Unknown},
+		{"a load worker that is gone", starvedMutant().WithoutTotals(), verdict.Unknown},
 		{"rows that are missing", starvedMutant().WithoutTotals().Event(history.Event{T: 44 * second, Load: &history.LoadTotals{
 			Worker: ht.Worker, Lane: history.LaneFresh, Planned: 9000, Sent: 9000,
-		}}), verdict.Unknown, "for another reason than the planted one"},
-		{"a watch that had a gap", starvedMutant().Gap("pods", 16*second, 26*second), verdict.Unknown, "had a gap"},
-		{"nothing was disrupted", starvedMutant().DropEvents(func(e history.Event) bool { return e.Pod != nil || e.Node != nil }), verdict.Unknown,
-			"for another reason"},
-		{"nothing but a header", ht.New().Header(func(h *history.Header) { *h = starvedMutant().Run().Header }), verdict.Unknown, "the record has no phase"},
+		}}), verdict.Unknown},
+		{"a watch that had a gap", starvedMutant().Gap("pods", 16*second, 26*second), verdict.Unknown},
+		{"nothing was disrupted", starvedMutant().DropEvents(func(e history.Event) bool { return e.Pod != nil || e.Node != nil }), verdict.Unknown},
+		{"nothing but a header", ht.New().Header(func(h *history.Header) { *h = starvedMutant().Run().Header }), verdict.Unknown},
 	}
 	for _, s := range tests {
 		t.Run(s.name, func(t *testing.T) {
 			run := s.run.Run()
 			got := judge.Caught(run, judge.Judge(run))
-			if got.Outcome != s.want || s.says != "did" && !strings.Contains(got.Seen, s.says) {
-				t.Errorf("%s: %s\nwant %s: %s", got.Outcome, got.Seen, s.want, s.says)
-			}
+			outcome(t, got, s.want)
 		})
 	}
 }

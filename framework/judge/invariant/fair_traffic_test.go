@@ -1,7 +1,6 @@
 package invariant_test
 
 import (
-	"iter"
 	"math/rand/v2"
 	"testing"
 
@@ -11,39 +10,17 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/judge/verdict"
 )
 
-// edited is a run whose requests are changed on their way, so that many runs can be played without building each.
-func edited(run history.Run, edit func(*history.Request)) history.Run {
-	all := run.Requests
-	run.Requests = func() iter.Seq2[*history.Request, error] {
-		return func(yield func(*history.Request, error) bool) {
-			for r, err := range all() {
-				if err != nil {
-					yield(nil, err)
-					return
-				}
-				changed := *r
-				edit(&changed)
-				if !yield(&changed, nil) {
-					return
-				}
-			}
-		}
-	}
-	return run
-}
-
 // play sends every request of a lost node's outage to a random server, as a Service does; excess is how many times as
 // many fail as were sent to the victim.
 func play(run history.Run, seed uint64, excess float64) verdict.Verdict {
 	random := rand.New(rand.NewPCG(seed, 3))
 	notice := deadAt + history.Offset(random.Int64N(int64(6*second)))
-	return judge.Check(edited(run, func(r *history.Request) {
+	return judge.Check(withRequests(run, func(r *history.Request) {
 		r.Addr, r.Reused = "10.96.0.1:80", false
 		if r.Sent >= killAt+100*ms && r.Sent < notice && random.Float64() < excess/6 {
 			r.Outcome, r.Pod, r.Node = history.TimeoutConnect, "", ""
 		}
 	}), invariant.FailuresEndWithin{})
-
 }
 
 // TestFairTrafficIsNotBlamed: at the victims' share, hardly a run is violated; 0.1 % of each lane is what was chosen.

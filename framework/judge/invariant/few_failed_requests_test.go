@@ -16,43 +16,29 @@ func TestFewFailedRequests(t *testing.T) {
 	share := func(s float64) invariant.FewFailedRequests { return invariant.FewFailedRequests{Share: s} }
 	fresh := invariant.FewFailedRequests{Lanes: []history.Lane{history.LaneFresh}, AtMost: 20}
 	lost := func() *ht.Builder { return ht.Healthy().Fail(history.LaneFresh, 17*second, 17100*ms, history.Refused) } // 20 requests
-	const (
-		seen     = "20 of 12000 requests failed (20 on fresh, 0 on reused)"
-		through  = " through 1 pod termination and 0 node losses"
-		violated = seen + ", the first at 17s: refused, backend-2 on w2 (inferred)"
-	)
+
 	checkAll(t, []sample{
-		{"none", ht.Healthy(), few(3), verdict.Held, 0,
-			"0 of 12000 requests failed (0 on fresh, 0 on reused), and no more than 3 may fail," + through + noneMissed},
-		{"as many as may fail", lost(), few(20), verdict.Held, 0, seen + ", and no more than 20 may fail," + through + noneMissed},
-		{"one too many", lost(), few(19), verdict.Violated, 17 * second, violated + "; no more than 19 may fail"},
-		{"the share that may fail", lost(), share(20.0 / 12000), verdict.Held, 0, seen + ", and no more than 20 may fail," + through + noneMissed},
-		{"a share is rounded down", lost(), share(0.00166), verdict.Violated, 17 * second, violated + "; no more than 19 may fail"},
-		{"nothing may fail", lost(), few(0), verdict.Violated, 17 * second, violated + "; no more than 0 may fail"},
-		{"a number below zero allows nothing", lost(), few(-1), verdict.Violated, 17 * second, violated + "; no more than 0 may fail"},
-		{"a share below zero allows nothing", lost(), share(-0.5), verdict.Violated, 17 * second, violated + "; no more than 0 may fail"},
-		{"on a lane of its own", lost().Fail(history.LaneReused, 18*second, 18100*ms, history.Reset), fresh, verdict.Held, 0,
-			"20 of 6000 requests failed (20 on fresh), and no more than 20 may fail," + through + noneMissedOnFresh},
-		{"lanes are added up", lost().Fail(history.LaneReused, 18*second, 18005*ms, history.Reset), few(20), verdict.Violated, 17 * second,
-			"21 of 12000 requests failed (20 on fresh, 1 on reused), the first at 17s: refused, backend-2 on w2 (inferred); no more than 20 may fail"},
+		{"none", ht.Healthy(), few(3), verdict.Held, 0},
+		{"as many as may fail", lost(), few(20), verdict.Held, 0},
+		{"one too many", lost(), few(19), verdict.Violated, 17 * second},
+		{"the share that may fail", lost(), share(20.0 / 12000), verdict.Held, 0},
+		{"a share is rounded down", lost(), share(0.00166), verdict.Violated, 17 * second},
+		{"nothing may fail", lost(), few(0), verdict.Violated, 17 * second},
+		{"a number below zero allows nothing", lost(), few(-1), verdict.Violated, 17 * second},
+		{"a share below zero allows nothing", lost(), share(-0.5), verdict.Violated, 17 * second},
+		{"on a lane of its own", lost().Fail(history.LaneReused, 18*second, 18100*ms, history.Reset), fresh, verdict.Held, 0},
+		{"lanes are added up", lost().Fail(history.LaneReused, 18*second, 18005*ms, history.Reset), few(20), verdict.Violated, 17 * second},
 		{"a masked retry is a failure", ht.Healthy().EditRequests(func(r *history.Request) {
 			if r.Lane == history.LaneReused && r.Seq == 3000 {
 				r.Outcome, r.Attempts = history.Masked, 2
 			}
-		}), few(0), verdict.Violated, 25 * second,
-			"1 of 12000 requests failed (0 on fresh, 1 on reused), the first at 25s: masked, by backend-2 on w2; no more than 0 may fail"},
-		{"a number that nothing could exceed", lost(), few(12000), verdict.Unknown, 0,
-			"no verdict: the promise lets 12000 requests fail, and only 12000 were sent, so that nothing could have broken it"},
-		{"a share of all", ht.Healthy(), share(1), verdict.Unknown, 0,
-			"no verdict: the promise lets 12000 requests fail, and only 12000 were sent, so that nothing could have broken it"},
-		{"a share of more than all", ht.Healthy(), share(7), verdict.Unknown, 0,
-			"no verdict: the promise lets 12000 requests fail, and only 12000 were sent, so that nothing could have broken it"},
-		{"a lane without requests", ht.Healthy(), invariant.FewFailedRequests{Lanes: []history.Lane{"fresh@web"}, AtMost: 3}, verdict.Unknown, 0,
-			"no verdict: no request was sent on fresh@web (and 1 more reason)"},
-		{"refused evictions take nothing away", blocked(), few(3), verdict.Unknown, 0,
-			"no verdict: nothing was disrupted: no fault ended a pod or took a node before its revert began"},
-		{"an incomplete record", ht.Healthy().Incomplete("events.jsonl: cut off"), few(3), verdict.Unknown, 0,
-			"no verdict: the record is incomplete: events.jsonl: cut off"},
+		}), few(0), verdict.Violated, 25 * second},
+		{"a number that nothing could exceed", lost(), few(12000), verdict.Unknown, 0},
+		{"a share of all", ht.Healthy(), share(1), verdict.Unknown, 0},
+		{"a share of more than all", ht.Healthy(), share(7), verdict.Unknown, 0},
+		{"a lane without requests", ht.Healthy(), invariant.FewFailedRequests{Lanes: []history.Lane{"fresh@web"}, AtMost: 3}, verdict.Unknown, 0},
+		{"refused evictions take nothing away", blocked(), few(3), verdict.Unknown, 0},
+		{"an incomplete record", ht.Healthy().Incomplete("events.jsonl: cut off"), few(3), verdict.Unknown, 0},
 	})
 }
 

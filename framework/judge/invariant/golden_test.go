@@ -25,7 +25,7 @@ import (
 // How a golden run is added stands in testdata/golden/README.md.
 var (
 	add    = flag.String("add", "", "add the record in this folder to the golden runs")
-	update = flag.Bool("update", false, "write down the verdicts of golden runs that have none yet")
+	update = flag.Bool("update", false, "write down the verdicts of golden runs that have none yet, and what verdicts say")
 )
 
 const (

@@ -21,9 +21,7 @@ func TestLateNewsIsNoBlindness(t *testing.T) {
 		})
 	}
 	gap := func(b *ht.Builder, from, to history.Offset) *ht.Builder { return bridge(b.Gap("pods", from, to)) }
-	late := func(from, to string) string {
-		return "no verdict: the watch of pods delivered changes late from " + from + " to " + to + ": the watch broke off"
-	}
+
 	all := kept()
 	for kind, want := range map[string]verdict.Outcome{
 		"NoFailedRequests": verdict.Held, "FewFailedRequests": verdict.Held, "AnswersWithin": verdict.Held, "Spread": verdict.Held, "SpreadWithin": verdict.Held,
@@ -41,13 +39,10 @@ func TestLateNewsIsNoBlindness(t *testing.T) {
 	tooMany := func() *ht.Builder { return evict(ht.Healthy(), 2, 17500*ms) }
 	recovers := func(limit history.Offset) invariant.Invariant { return invariant.RecoversWithin{Limit: limit} }
 	checkAll(t, []sample{
-		{"an eviction long before", gap(ht.Healthy(), 40*second, 41*second), invariant.BudgetHonoured{}, verdict.Held, 0,
-			"1 eviction accepted and 0 refused; none took the healthy pods below what the budgets demand"},
-		{"one too many, as far as was told", gap(tooMany(), 16500*ms, 18*second), invariant.BudgetHonoured{}, verdict.Unknown, 0,
-			"no verdict: how many pods were healthy when backend-1 was evicted at 17s is not known: a watch was late (and 2 more reasons)"},
-		{"recovered late, as far as was told", gap(killed(), 30100*ms, 31500*ms), recovers(second), verdict.Unknown, 0, late("30.1s", "31.5s")},
-		{"recovered in time, though told late", gap(killed(), 30100*ms, 30500*ms), recovers(2 * second), verdict.Held, 0,
-			"backend had recovered 1.5s after the last revert began at 30s: 6 of 6 replicas ready, 6 pods, 6 ready endpoints"},
+		{"an eviction long before", gap(ht.Healthy(), 40*second, 41*second), invariant.BudgetHonoured{}, verdict.Held, 0},
+		{"one too many, as far as was told", gap(tooMany(), 16500*ms, 18*second), invariant.BudgetHonoured{}, verdict.Unknown, 0},
+		{"recovered late, as far as was told", gap(killed(), 30100*ms, 31500*ms), recovers(second), verdict.Unknown, 0},
+		{"recovered in time, though told late", gap(killed(), 30100*ms, 30500*ms), recovers(2 * second), verdict.Held, 0},
 	})
 }
 

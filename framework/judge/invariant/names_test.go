@@ -75,8 +75,7 @@ func TestTwoNamespaces(t *testing.T) {
 	run := b.Run()
 	for range 30 { // which the order of a map would not survive
 		v := judge.Check(run, invariant.BudgetHonoured{})
-		lines(t, v, `budget backend cannot be judged: read "most": want a number or a percentage`,
-			`budget backend cannot be judged: read "many": want a number or a percentage`)
+		lines(t, v)
 		if t.Failed() {
 			return
 		}

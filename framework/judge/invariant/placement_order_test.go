@@ -70,14 +70,12 @@ func TestPlacementIsNotConcluded(t *testing.T) {
 	for _, node := range []string{"w1", "w2", "w3", "w4", "w5"} {
 		nodes = append(nodes, times(9, node)...)
 	}
-	v := check(t, newPlacing(loose).at10ms(append(nodes, times(3, "w6")...)...).Run(), invariant.Placement{}, verdict.Unknown, 0,
-		"no verdict: whether all 48 bindings from 3.1s to 3.57s were legal in some order was undecided after 20000 comparisons")
+	v := check(t, newPlacing(loose).at10ms(append(nodes, times(3, "w6")...)...).Run(), invariant.Placement{}, verdict.Unknown, 0)
 	if strings.Contains(v.Seen, "in some order,") {
 		t.Errorf("it claims an order: %s", v.Seen)
 	}
 	broken := newPlacing(loose).at10ms(append(nodes, times(3, "w6")...)...).settle().by(affinityOver("podAntiAffinity", overHosts)).each("w1")
-	check(t, broken.Run(), invariant.Placement{}, verdict.Violated, broken.at-2100*ms, fmt.Sprintf("backend-49 was bound to w1 at %s, "+
-		"against its anti-affinity over kubernetes.io/hostname: backend-1 was on w1", broken.at-2100*ms))
+	check(t, broken.Run(), invariant.Placement{}, verdict.Violated, broken.at-2100*ms)
 }
 
 // TestPlacementOfDifferentPodsAtOnce: each pod of a StatefulSet has labels of its own, and pods of two revisions differ in

@@ -189,53 +189,49 @@ func TestAMutantIsCaughtByThePodsOfItsFault(t *testing.T) {
 		run  *ht.Builder
 		by   *verdict.Verdict // nil: that of the record
 		want verdict.Outcome
-		says string
 	}{
-		"it starts late": {startsLate(), nil, verdict.Held, "caught: backend had not recovered"},
+		"it starts late": {startsLate(), nil, verdict.Held},
 		"its replacement has no image": {replaced(func(p *history.Pod) { p.Phase, p.Waiting = "Pending", "ImagePullBackOff" }), nil,
-			verdict.Unknown, "backend-7 waited for its image at 30.5s"},
+			verdict.Unknown},
 		"its image is being fetched": {replaced(func(p *history.Pod) { p.Phase, p.Waiting = "Pending", "ContainerCreating" }), nil,
-			verdict.Unknown, "backend-7 had not started (Pending ContainerCreating)"},
-		"it crashes": {replaced(func(p *history.Pod) { p.Waiting = "CrashLoopBackOff" }), nil, verdict.Unknown, "backend-7 had not started"},
+			verdict.Unknown},
+		"it crashes": {replaced(func(p *history.Pod) { p.Waiting = "CrashLoopBackOff" }), nil, verdict.Unknown},
 		"it has no node": {replaced(func(p *history.Pod) { p.Node, p.Phase, p.Unschedulable = "", "Pending", "Insufficient cpu" }), nil,
-			verdict.Unknown, "backend-7 had not started (Pending )"},
-		"another pod is not ready": {startsLate().Pod(20*second, unreadyPod("backend-3", "w3")), nil, verdict.Unknown,
-			"backend-3 was not ready at 30.5s, and no fault had touched it"},
-		"only another pod is not ready": {replaced(func(p *history.Pod) { p.Ready = true }).Pod(20*second, unreadyPod("backend-3", "w3")), nil, verdict.Unknown,
-			"backend-3 was not ready"},
-		"only an endpoint is missing": {replaced(func(p *history.Pod) { p.Ready = true }), nil, verdict.Unknown, "no pod was starting at 30.5s"},
+			verdict.Unknown},
+		"another pod is not ready":      {startsLate().Pod(20*second, unreadyPod("backend-3", "w3")), nil, verdict.Unknown},
+		"only another pod is not ready": {replaced(func(p *history.Pod) { p.Ready = true }).Pod(20*second, unreadyPod("backend-3", "w3")), nil, verdict.Unknown},
+		"only an endpoint is missing":   {replaced(func(p *history.Pod) { p.Ready = true }), nil, verdict.Unknown},
 
-		"a pod that ends is slow":  {slowPods(from(16800*ms, ht.Victim)), nil, verdict.Held, "caught: the slowest answer on reused took 2.5s"},
-		"another pod is slow once": {slowPods(from(25*second, "backend-3")), nil, verdict.Unknown, "no slow answer on reused came from a pod that a fault was ending"},
-		"its replacement is slow":  {slowPods(from(25*second, ht.Replacement)), nil, verdict.Unknown, "no slow answer on reused"},
+		"a pod that ends is slow":  {slowPods(from(16800*ms, ht.Victim)), nil, verdict.Held},
+		"another pod is slow once": {slowPods(from(25*second, "backend-3")), nil, verdict.Unknown},
+		"its replacement is slow":  {slowPods(from(25*second, ht.Replacement)), nil, verdict.Unknown},
 
-		"a resized pod restarts": {kept(cpu("25m", 1)).Header(mutantBy(resized, judge.Restarted)), by(resized, 25*second), verdict.Held, "caught"},
-		"a pod restarts that was not resized": {kept(cpu("", 1)).Header(mutantBy(resized, judge.Restarted)), by(resized, 25*second), verdict.Unknown,
-			"no container of a pod that was resized had restarted"},
-		"all pods are ready":        {ht.Healthy().Header(mutantBy(shared, judge.AllReady)), by(shared, 25*second), verdict.Held, "caught"},
-		"a new pod is not ready":    {startsLate().Header(mutantBy(shared, judge.AllReady)), by(shared, 25*second), verdict.Unknown, "backend-7 was not ready at 25s"},
-		"pods are on several nodes": {ht.Healthy().Header(mutantBy(only, judge.OneNode)), by(only, 25*second), verdict.Unknown, ", which no fault touched"},
+		"a resized pod restarts":              {kept(cpu("25m", 1)).Header(mutantBy(resized, judge.Restarted)), by(resized, 25*second), verdict.Held},
+		"a pod restarts that was not resized": {kept(cpu("", 1)).Header(mutantBy(resized, judge.Restarted)), by(resized, 25*second), verdict.Unknown},
+		"all pods are ready":                  {ht.Healthy().Header(mutantBy(shared, judge.AllReady)), by(shared, 25*second), verdict.Held},
+		"a new pod is not ready":              {startsLate().Header(mutantBy(shared, judge.AllReady)), by(shared, 25*second), verdict.Unknown},
+		"pods are on several nodes":           {ht.Healthy().Header(mutantBy(only, judge.OneNode)), by(only, 25*second), verdict.Unknown},
 		"all pods are on one node": {ht.Healthy().EditEvents(func(e *history.Event) {
 			if e.Pod != nil {
 				e.Pod.Node = ht.DrainedNode
 			}
-		}).Header(mutantBy(only, judge.OneNode)), by(only, 25*second), verdict.Held, "caught"},
+		}).Header(mutantBy(only, judge.OneNode)), by(only, 25*second), verdict.Held},
 		"a pod waits for a node while others are evicted": {replaced(func(p *history.Pod) { p.Node, p.Phase, p.Unschedulable = "", "Pending", "Insufficient cpu" }).
-			Header(mutantBy(evicted, judge.Evicted)), by(evicted, 25*second), verdict.Unknown, "backend-7 waited for a node at 25s"},
+			Header(mutantBy(evicted, judge.Evicted)), by(evicted, 25*second), verdict.Unknown},
 		"evicted, and an untouched pod is not ready": {ht.Healthy().Pod(16*second, unreadyPod("backend-3", "w3")).Header(mutantBy(evicted, judge.Evicted)),
-			by(evicted, ht.EvictedAt), verdict.Unknown, "backend-3 was not ready at 17s, and no fault had touched it"},
-		"evicted":                              {ht.Healthy().Header(mutantBy(evicted, judge.Evicted)), by(evicted, ht.EvictedAt), verdict.Held, "caught"},
-		"reached while it ends":                {ht.Healthy().Header(mutantBy(quiet, judge.StillReached)), by(quiet, 20*second), verdict.Held, "caught"},
-		"reached although nothing ends":        {ht.Healthy().Header(mutantBy(quiet, judge.StillReached)), by(quiet, 25*second), verdict.Unknown, "no pod was being deleted at 25s"},
-		"resized, restarted, and resized back": {kept(cpu("25m", 1)).Pod(29*second, resizedBack()).Header(mutantBy(resized, judge.Restarted)), by(resized, 25*second), verdict.Held, "caught"},
+			by(evicted, ht.EvictedAt), verdict.Unknown},
+		"evicted":                              {ht.Healthy().Header(mutantBy(evicted, judge.Evicted)), by(evicted, ht.EvictedAt), verdict.Held},
+		"reached while it ends":                {ht.Healthy().Header(mutantBy(quiet, judge.StillReached)), by(quiet, 20*second), verdict.Held},
+		"reached although nothing ends":        {ht.Healthy().Header(mutantBy(quiet, judge.StillReached)), by(quiet, 25*second), verdict.Unknown},
+		"resized, restarted, and resized back": {kept(cpu("25m", 1)).Pod(29*second, resizedBack()).Header(mutantBy(resized, judge.Restarted)), by(resized, 25*second), verdict.Held},
 		"the other workload is elsewhere": {ht.Healthy().EditEvents(func(e *history.Event) {
 			if e.Pod != nil {
 				e.Pod.Node = ht.DrainedNode
 			}
 		}).Workload(3*second, gatewayWorkload()).Pod(3*second, gatewayPod()).
-			Header(mutantBy(invariant.PressureLeaves{Workload: "backend"}, judge.OneNode)), by(only, 25*second), verdict.Held, "caught"},
-		"one control plane of three":  {api("cp-2").Header(mutantBy(answers, judge.NoQuorum)), by(answers, 0), verdict.Unknown, "2 of 3 control planes"},
-		"two control planes of three": {api("cp-2", "cp-3").Header(mutantBy(answers, judge.NoQuorum)), by(answers, 0), verdict.Held, "caught"},
+			Header(mutantBy(invariant.PressureLeaves{Workload: "backend"}, judge.OneNode)), by(only, 25*second), verdict.Held},
+		"one control plane of three":  {api("cp-2").Header(mutantBy(answers, judge.NoQuorum)), by(answers, 0), verdict.Unknown},
+		"two control planes of three": {api("cp-2", "cp-3").Header(mutantBy(answers, judge.NoQuorum)), by(answers, 0), verdict.Held},
 	} {
 		t.Run(name, func(t *testing.T) {
 			run := test.run.Run()
@@ -245,9 +241,7 @@ func TestAMutantIsCaughtByThePodsOfItsFault(t *testing.T) {
 			} else if verdicts[0].Outcome != verdict.Violated {
 				t.Fatalf("nothing is broken: %s: %s", verdicts[0].Outcome, verdicts[0].Seen)
 			}
-			if got := judge.Caught(run, verdicts); got.Outcome != test.want || !strings.Contains(got.Seen, test.says) {
-				t.Errorf("%s: %s\nwant %s: %s", got.Outcome, got.Seen, test.want, test.says)
-			}
+			outcome(t, judge.Caught(run, verdicts), test.want)
 		})
 	}
 }

@@ -50,49 +50,34 @@ func TestRecordingsAreJudgedByWhatDisturbedThem(t *testing.T) {
 	for name, test := range map[string]struct {
 		b    *ht.Builder
 		want map[string]verdict.Outcome
-		says map[string]string
 	}{
 		"a drain": {
 			recordedDrain(),
 			map[string]verdict.Outcome{"NoFailedRequests": verdict.Held, "FailuresEndWithin": untested, "RecoversWithin": verdict.Held, "BudgetHonoured": verdict.Held, "SpreadWithin": untested},
-			map[string]string{
-				"NoFailedRequests":  "through 1 drain: no request failed (0 of 6000 on fresh, 0 of 6000 on reused) through 1 pod termination and 0 node losses",
-				"RecoversWithin":    "through 1 drain: backend had recovered 5s after the last disturbance was over at 17s",
-				"BudgetHonoured":    "1 eviction accepted and 0 refused",
-				"FailuresEndWithin": "not tested: nothing disturbed what requests reach in the way that the promise is about",
-			},
 		},
 		"a drain, and a failed request": {
 			recordedDrain().Fail(history.LaneFresh, 18*second, 18005*ms, history.Refused),
 			map[string]verdict.Outcome{"NoFailedRequests": verdict.Violated, "FailuresEndWithin": untested},
-			map[string]string{"NoFailedRequests": "requests from 10s to 40s: 1 of 12000 requests failed (1 on fresh, 0 on reused), the first at 18s"},
 		},
-		"a lost node": {
-			recordedLoss(),
-			map[string]verdict.Outcome{"NoFailedRequests": untested, "BudgetHonoured": untested},
-			nil,
-		},
+		"a lost node": {recordedLoss(), map[string]verdict.Outcome{"NoFailedRequests": untested, "BudgetHonoured": untested}},
 		"nothing": {
 			recordedDrain().DropEvents(func(e history.Event) bool {
 				return e.T > ht.SteadyAt && (e.Pod != nil || e.Node != nil || e.Workload != nil || e.Slice != nil || e.Budget != nil)
 			}),
 			map[string]verdict.Outcome{"NoFailedRequests": verdict.Unknown, "FailuresEndWithin": verdict.Unknown, "RecoversWithin": verdict.Unknown,
 				"BudgetHonoured": verdict.Unknown, "Placement": verdict.Unknown, "SpreadWithin": verdict.Unknown},
-			map[string]string{"NoFailedRequests": "no verdict: nothing was disturbed: nothing was shown"},
 		},
 		"nothing, and a failed request": {
 			recordedDrain().DropEvents(func(e history.Event) bool {
 				return e.T > ht.SteadyAt && (e.Pod != nil || e.Node != nil || e.Workload != nil || e.Slice != nil || e.Budget != nil)
 			}).Fail(history.LaneFresh, 18*second, 18005*ms, history.Refused),
 			map[string]verdict.Outcome{"NoFailedRequests": verdict.Violated},
-			map[string]string{"NoFailedRequests": "while nothing that requests reach was disturbed: 1 of 12000 requests failed"},
 		},
 		"a cordon of a node, of which the pods stay": {
 			recordedDrain().DropEvents(func(e history.Event) bool {
 				return e.T > ht.SteadyAt && (e.Pod != nil || e.Workload != nil || e.Slice != nil || e.Budget != nil)
 			}),
 			map[string]verdict.Outcome{"NoFailedRequests": verdict.Unknown, "RecoversWithin": verdict.Unknown},
-			map[string]string{"RecoversWithin": "no verdict: no recorded pod was disturbed: nothing was shown"},
 		},
 		"a drain before the load flowed": {
 			recordedDrain().EditEvents(func(e *history.Event) {
@@ -101,7 +86,6 @@ func TestRecordingsAreJudgedByWhatDisturbedThem(t *testing.T) {
 				}
 			}),
 			map[string]verdict.Outcome{"NoFailedRequests": verdict.Unknown, "FailuresEndWithin": verdict.Unknown, "RecoversWithin": verdict.Unknown, "BudgetHonoured": verdict.Unknown},
-			map[string]string{"NoFailedRequests": "no verdict: what was disturbed began before the recording was judged, or ended after it: nothing was shown"},
 		},
 		"a drain after the load had ended": {
 			recordedDrain().EditEvents(func(e *history.Event) {
@@ -110,36 +94,30 @@ func TestRecordingsAreJudgedByWhatDisturbedThem(t *testing.T) {
 				}
 			}),
 			map[string]verdict.Outcome{"NoFailedRequests": verdict.Unknown, "FailuresEndWithin": verdict.Unknown, "RecoversWithin": verdict.Unknown, "BudgetHonoured": verdict.Unknown},
-			map[string]string{"RecoversWithin": "no verdict: what was disturbed began before the recording was judged, or ended after it: nothing was shown"},
 		},
 		"a drain of pods that requests do not reach": {
 			recordedDrain().Header(func(h *history.Header) { h.Recorded.Services = []string{"holdfast/other"} }),
 			map[string]verdict.Outcome{"NoFailedRequests": verdict.Unknown, "FailuresEndWithin": verdict.Unknown, "RecoversWithin": verdict.Held},
-			map[string]string{"NoFailedRequests": "not tested: nothing that requests reach was disturbed: nothing was shown of them"},
 		},
 		"a load of which nobody says where it ends": {
 			recordedDrain().Header(func(h *history.Header) { h.Recorded = &history.Recorded{Load: history.LoadInside} }),
 			map[string]verdict.Outcome{"NoFailedRequests": verdict.Unknown, "FailuresEndWithin": verdict.Unknown, "RecoversWithin": verdict.Held},
-			map[string]string{"NoFailedRequests": "no verdict: the recording does not say behind which Services its requests end"},
 		},
 		"no load": {
 			recordedDrain().DropRequests(func(history.Request) bool { return true }).Header(func(h *history.Header) {
 				h.Plan, h.Recorded = nil, &history.Recorded{For: 30 * second}
 			}),
 			map[string]verdict.Outcome{"RecoversWithin": verdict.Held, "BudgetHonoured": verdict.Held},
-			nil,
 		},
 		"budgets that nobody may list": {
 			recordedDrain().DropEvents(func(e history.Event) bool { return e.Budget != nil }).Header(func(h *history.Header) {
 				h.Recorded.NotWatched = []history.NotWatched{{What: "poddisruptionbudgets", Why: "the user must not list them"}}
 			}),
 			map[string]verdict.Outcome{"NoFailedRequests": verdict.Held, "BudgetHonoured": verdict.Unknown},
-			map[string]string{"BudgetHonoured": "no verdict: poddisruptionbudgets were not watched: the user must not list them"},
 		},
 		"no budget at all": {
 			recordedDrain().DropEvents(func(e history.Event) bool { return e.Budget != nil }),
 			map[string]verdict.Outcome{"BudgetHonoured": untested},
-			map[string]string{"BudgetHonoured": "not tested: no pod under a budget was evicted: there was no budget"},
 		},
 		"an eviction far from the limit of its budget": {
 			recordedDrain().EditEvents(func(e *history.Event) {
@@ -148,7 +126,6 @@ func TestRecordingsAreJudgedByWhatDisturbedThem(t *testing.T) {
 				}
 			}),
 			map[string]verdict.Outcome{"BudgetHonoured": untested},
-			map[string]string{"BudgetHonoured": "not tested: budget backend was not tested"},
 		},
 		"an eviction below its budget, by anybody": {
 			recordedDrain().EditEvents(func(e *history.Event) {
@@ -157,14 +134,12 @@ func TestRecordingsAreJudgedByWhatDisturbedThem(t *testing.T) {
 				}
 			}),
 			map[string]verdict.Outcome{"BudgetHonoured": verdict.Violated},
-			map[string]string{"BudgetHonoured": "the eviction of backend-1, accepted at 17s, left 5 healthy pods, and budget backend demands 6"},
 		},
 		"a workload that does not come back": {
 			recordedDrain().DropEvents(func(e history.Event) bool {
 				return e.T >= ht.ReplacedAt && (e.Pod != nil && e.Pod.Name == ht.Replacement || e.Workload != nil)
 			}),
 			map[string]verdict.Outcome{"RecoversWithin": verdict.Violated},
-			map[string]string{"RecoversWithin": "holdfast/backend from 10s to 40s: backend had not recovered 23s after the last disturbance was over at 17s: 5 of 6 replicas ready"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -178,13 +153,11 @@ func TestRecordingsAreJudgedByWhatDisturbedThem(t *testing.T) {
 				if want == verdict.Unknown && got == untested && v.Kind != "" && !strings.HasSuffix(kind, "Within") {
 					got = "untested where Unknown is wanted"
 				}
+				if promised {
+					checkSaid(t, kind, v.Seen)
+				}
 				if !promised || got != want {
 					t.Errorf("%s is %q: %s\n%s\nwant %s", kind, got, v.Seen, strings.Join(v.Evidence, "\n"), want)
-				}
-			}
-			for kind, text := range test.says {
-				if seen := found[kind].Seen; !strings.Contains(seen, text) {
-					t.Errorf("%s says %q\nwant %q", kind, seen, text)
 				}
 			}
 		})
@@ -207,24 +180,19 @@ func TestACommandIsShownWhole(t *testing.T) {
 	for name, test := range map[string]struct {
 		b    *ht.Builder
 		want verdict.Outcome
-		says string
 	}{
-		"as it is":              {command(15*second, 35*second), verdict.Held, ""},
-		"without its beginning": {command(0, 35*second), verdict.Unknown, "the record does not say when the command began"},
-		"without its end":       {command(15*second, 0), verdict.Unknown, "the command had not ended when the recording ended"},
-		"that outlasts the load": {command(15*second, 45*second), verdict.Unknown,
-			"the command ran from 15s to 45s, and the recording is judged from 10s to 40s only"},
-		"that began before": {command(5*second, 35*second), verdict.Unknown, "the command ran from 5s to 35s"},
-		"with a gap in the watch of pods": {command(15*second, 35*second).Gap("pods", 30*second, 31*second), verdict.Unknown,
-			"the watch of pods had a gap from 30s to 31s"},
-		"with trouble": {command(15*second, 35*second).Trouble(33*second, "the disk is full"), verdict.Unknown, "trouble at 33s: the disk is full"},
+		"as it is":                        {command(15*second, 35*second), verdict.Held},
+		"without its beginning":           {command(0, 35*second), verdict.Unknown},
+		"without its end":                 {command(15*second, 0), verdict.Unknown},
+		"that outlasts the load":          {command(15*second, 45*second), verdict.Unknown},
+		"that began before":               {command(5*second, 35*second), verdict.Unknown},
+		"with a gap in the watch of pods": {command(15*second, 35*second).Gap("pods", 30*second, 31*second), verdict.Unknown},
+		"with trouble":                    {command(15*second, 35*second).Trouble(33*second, "the disk is full"), verdict.Unknown},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, kind := range []string{"NoFailedRequests", "RecoversWithin"} {
 				v := kindsOf(test.b)[kind]
-				if v.Outcome != test.want || !strings.Contains(v.Seen, test.says) {
-					t.Errorf("%s: %s\nwant %s: %s", v.Outcome, v.Seen, test.want, test.says)
-				}
+				outcome(t, v, test.want)
 			}
 		})
 	}
@@ -296,33 +264,29 @@ func TestOnlyTheTimesAroundDisturbancesCount(t *testing.T) {
 	for name, test := range map[string]struct {
 		spoil func(*ht.Builder)
 		want  verdict.Outcome
-		says  string
 	}{
-		"as it is":           {func(*ht.Builder) {}, verdict.Held, "through 2 drains: held in 2 episodes"},
-		"a gap between":      {func(b *ht.Builder) { b.Gap("pods", 1800*second, 1860*second) }, verdict.Held, ""},
-		"a gap around one":   {func(b *ht.Builder) { b.Gap("pods", 3618*second, 3619*second) }, verdict.Unknown, "the watch of pods had a gap from 1h0m18s to 1h0m19s"},
-		"trouble between":    {func(b *ht.Builder) { b.Trouble(1800*second, "the recorder was away") }, verdict.Held, ""},
-		"trouble around one": {func(b *ht.Builder) { b.Trouble(3618*second, "the recorder was away") }, verdict.Unknown, "trouble at 1h0m18s"},
-		"a failure between": {func(b *ht.Builder) { b.Fail(history.LaneFresh, 1800*second, 1801*second, history.Refused) }, verdict.Violated,
-			"while nothing that requests reach was disturbed: 10 of 72600 requests failed"},
-		"a failure around one": {func(b *ht.Builder) { b.Fail(history.LaneFresh, 3618*second, 3619*second, history.Refused) }, verdict.Violated, "requests from 1h0m1s to 1h0m40s"},
+		"as it is":             {func(*ht.Builder) {}, verdict.Held},
+		"a gap between":        {func(b *ht.Builder) { b.Gap("pods", 1800*second, 1860*second) }, verdict.Held},
+		"a gap around one":     {func(b *ht.Builder) { b.Gap("pods", 3618*second, 3619*second) }, verdict.Unknown},
+		"trouble between":      {func(b *ht.Builder) { b.Trouble(1800*second, "the recorder was away") }, verdict.Held},
+		"trouble around one":   {func(b *ht.Builder) { b.Trouble(3618*second, "the recorder was away") }, verdict.Unknown},
+		"a failure between":    {func(b *ht.Builder) { b.Fail(history.LaneFresh, 1800*second, 1801*second, history.Refused) }, verdict.Violated},
+		"a failure around one": {func(b *ht.Builder) { b.Fail(history.LaneFresh, 3618*second, 3619*second, history.Refused) }, verdict.Violated},
 		"load that is missing between": {func(b *ht.Builder) {
 			b.Fail(history.LaneFresh, 1800*second, 1900*second, history.Unsent)
-		}, verdict.Held, ""},
+		}, verdict.Held},
 		"load that is missing around one": {func(b *ht.Builder) {
 			b.Fail(history.LaneFresh, 3617*second, 3619*second, history.Unsent)
-		}, verdict.Unknown, "of 10 requests due on fresh within 1s from 1h0m17s were sent"},
+		}, verdict.Unknown},
 		"rows that are missing between": {func(b *ht.Builder) {
 			materialise(b).DropRequests(func(r history.Request) bool { return r.Due >= 1800*second && r.Due < 1801*second })
-		}, verdict.Unknown, "worker-0 on fresh planned 36300 requests, but the record has 36290"},
+		}, verdict.Unknown},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := longRecording()
 			test.spoil(b)
 			v := kindsOf(b)["NoFailedRequests"]
-			if v.Outcome != test.want || !strings.Contains(v.Seen, test.says) {
-				t.Errorf("%s: %s\n%s\nwant %s: %s", v.Outcome, v.Seen, strings.Join(v.Evidence, "\n"), test.want, test.says)
-			}
+			outcome(t, v, test.want)
 		})
 	}
 }
@@ -410,29 +374,26 @@ func TestAStepShowsWhatItDid(t *testing.T) {
 	for name, test := range map[string]struct {
 		b    *ht.Builder
 		want verdict.Outcome
-		says string
 	}{
-		"its drain":                             {step(recordedDrain(), 15*second, 35*second, "drain"), verdict.Held, ""},
-		"its drain of that node":                {step(recordedDrain(), 15*second, 35*second, "drain of "+ht.DrainedNode), verdict.Held, ""},
-		"somebody else's drain of another":      {step(recordedDrain(), 15*second, 35*second, "drain of w2"), verdict.Unknown, "the watches saw no drain of w2 meanwhile"},
-		"its eviction, seen as a drain":         {step(recordedDrain(), 15*second, 35*second, "eviction of holdfast/backend", "drain of holdfast/backend"), verdict.Held, ""},
-		"an eviction from another workload":     {step(recordedDrain(), 15*second, 35*second, "eviction of holdfast/cart", "drain of holdfast/cart"), verdict.Unknown, "had no effect"},
-		"its deletion":                          {step(deletes(calm(), 20*second, 2), 15*second, 35*second, "deletion of holdfast/backend"), verdict.Held, ""},
-		"a deletion in another workload":        {step(deletes(calm(), 20*second, 2), 15*second, 35*second, "deletion of holdfast/cart"), verdict.Unknown, "had no effect"},
-		"a deletion in another namespace":       {step(deletes(calm(), 20*second, 2), 15*second, 35*second, "deletion of shop/backend"), verdict.Unknown, "had no effect"},
-		"a restart on the node that was killed": {step(restarted(), 15*second, 35*second, "node-lost of w3", "restart of w3"), verdict.Held, ""},
-		"a restart on another node":             {step(restarted(), 15*second, 35*second, "node-lost of w2", "restart of w2"), verdict.Unknown, "had no effect"},
-		"one of what it may look like":          {step(recordedDrain(), 15*second, 35*second, "eviction", "drain"), verdict.Held, ""},
-		"somebody else's drain, before it":      {step(recordedDrain(), 24*second, 35*second, "drain"), verdict.Unknown, "what holdfast did had no effect: the watches saw no drain meanwhile"},
-		"somebody else's drain, after it":       {step(recordedDrain(), 11*second, 13*second, "drain"), verdict.Unknown, "had no effect"},
-		"somebody else's drain, and not its":    {step(recordedDrain(), 15*second, 35*second, "rollout"), verdict.Unknown, "the watches saw no rollout meanwhile"},
-		"nothing but a restart":                 {step(restarted(), 15*second, 35*second, "drain"), verdict.Unknown, "had no effect"},
-		"a restart, of a node that was killed":  {step(restarted(), 15*second, 35*second, "node-lost", "restart"), verdict.Held, ""},
+		"its drain":                             {step(recordedDrain(), 15*second, 35*second, "drain"), verdict.Held},
+		"its drain of that node":                {step(recordedDrain(), 15*second, 35*second, "drain of "+ht.DrainedNode), verdict.Held},
+		"somebody else's drain of another":      {step(recordedDrain(), 15*second, 35*second, "drain of w2"), verdict.Unknown},
+		"its eviction, seen as a drain":         {step(recordedDrain(), 15*second, 35*second, "eviction of holdfast/backend", "drain of holdfast/backend"), verdict.Held},
+		"an eviction from another workload":     {step(recordedDrain(), 15*second, 35*second, "eviction of holdfast/cart", "drain of holdfast/cart"), verdict.Unknown},
+		"its deletion":                          {step(deletes(calm(), 20*second, 2), 15*second, 35*second, "deletion of holdfast/backend"), verdict.Held},
+		"a deletion in another workload":        {step(deletes(calm(), 20*second, 2), 15*second, 35*second, "deletion of holdfast/cart"), verdict.Unknown},
+		"a deletion in another namespace":       {step(deletes(calm(), 20*second, 2), 15*second, 35*second, "deletion of shop/backend"), verdict.Unknown},
+		"a restart on the node that was killed": {step(restarted(), 15*second, 35*second, "node-lost of w3", "restart of w3"), verdict.Held},
+		"a restart on another node":             {step(restarted(), 15*second, 35*second, "node-lost of w2", "restart of w2"), verdict.Unknown},
+		"one of what it may look like":          {step(recordedDrain(), 15*second, 35*second, "eviction", "drain"), verdict.Held},
+		"somebody else's drain, before it":      {step(recordedDrain(), 24*second, 35*second, "drain"), verdict.Unknown},
+		"somebody else's drain, after it":       {step(recordedDrain(), 11*second, 13*second, "drain"), verdict.Unknown},
+		"somebody else's drain, and not its":    {step(recordedDrain(), 15*second, 35*second, "rollout"), verdict.Unknown},
+		"nothing but a restart":                 {step(restarted(), 15*second, 35*second, "drain"), verdict.Unknown},
+		"a restart, of a node that was killed":  {step(restarted(), 15*second, 35*second, "node-lost", "restart"), verdict.Held},
 		"nothing of it, and a failed request": {step(recordedDrain().Fail(history.LaneFresh, 18*second, 18005*ms, history.Refused), 15*second, 35*second, "rollout"),
-			verdict.Violated, "1 of 12000 requests failed"},
+			verdict.Violated},
 	} {
-		if v := judge.Check(test.b.Run(), invariant.NoFailedRequests{}); v.Outcome != test.want || !strings.Contains(v.Seen, test.says) {
-			t.Errorf("%s: %s: %s\nwant %s: %s", name, v.Outcome, v.Seen, test.want, test.says)
-		}
+		outcome(t, judge.Check(test.b.Run(), invariant.NoFailedRequests{}), test.want, name)
 	}
 }

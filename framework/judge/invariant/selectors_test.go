@@ -27,17 +27,14 @@ func TestSelectorsOfMoreThanLabels(t *testing.T) {
 			}
 		})
 	}
-	const doubt = "no verdict: backend selects its pods by more than plain labels: " + more
+
 	zones := invariant.Spread{TopologyKey: ht.ZoneLabel, Max: 1}
 	checkAll(t, []sample{
-		{"a budget", budgets(ht.Healthy()), invariant.BudgetHonoured{}, verdict.Unknown, 0,
-			"no verdict: budget backend cannot be judged: it selects its pods by more than plain labels: " + more},
-		{"a budget of a Deployment", workloads(ht.Healthy()), invariant.BudgetHonoured{}, verdict.Unknown, 0,
-			"no verdict: budget backend cannot be judged: backend, which may own its pods, selects them by more than plain labels: " + more},
-		{"a Deployment's recovery", workloads(ht.Healthy()), invariant.RecoversWithin{Limit: 30 * second}, verdict.Unknown, 0, doubt},
-		{"a Deployment's spread", workloads(newStepped().to("w1", "w3", "w5").Builder), zones, verdict.Unknown, 0, doubt},
-		{"a Deployment's spread, which looks bad", workloads(newStepped().to("w1", "w2", "w3").Builder), zones, verdict.Unknown, 0, doubt},
-		{"a Deployment among trials", workloads(inTrials(even(), uneven())), invariant.SpreadTrials{TopologyKey: ht.ZoneLabel, Max: 1},
-			verdict.Unknown, 0, "no verdict: backend-1 selects its pods by more than plain labels: " + more + " (and 1 more reason)"},
+		{"a budget", budgets(ht.Healthy()), invariant.BudgetHonoured{}, verdict.Unknown, 0},
+		{"a budget of a Deployment", workloads(ht.Healthy()), invariant.BudgetHonoured{}, verdict.Unknown, 0},
+		{"a Deployment's recovery", workloads(ht.Healthy()), invariant.RecoversWithin{Limit: 30 * second}, verdict.Unknown, 0},
+		{"a Deployment's spread", workloads(newStepped().to("w1", "w3", "w5").Builder), zones, verdict.Unknown, 0},
+		{"a Deployment's spread, which looks bad", workloads(newStepped().to("w1", "w2", "w3").Builder), zones, verdict.Unknown, 0},
+		{"a Deployment among trials", workloads(inTrials(even(), uneven())), invariant.SpreadTrials{TopologyKey: ht.ZoneLabel, Max: 1}, verdict.Unknown, 0},
 	})
 }

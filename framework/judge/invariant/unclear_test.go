@@ -51,39 +51,24 @@ func TestFailuresNobodyCanPlace(t *testing.T) {
 		return b.Header(func(h *history.Header) { h.Cluster.Timings = history.Timings{} })
 	}
 	checkAll(t, []sample{
-		{"in flight when the fault began", inFlight(killAt + 50*ms), p, verdict.Held, 0,
-			"3 of 5 requests (60 %) failed on fresh during the outage of kill one worker: too few to test the victims' share; " +
-				"the last was sent 0s after the victims of kill one worker had last answered, and at most 9s was predicted" + noneMissed},
-		{"over when the fault began", inFlight(killAt - ms), p, verdict.Unknown, 0,
-			"no verdict: 3 of 3 failures came before anything was disturbed: the system was not well before"},
-		{"over when the fault began, or just after: the worker's clock is not known so precisely", inFlight(killAt - 1), p, verdict.Unknown, 0,
-			"no verdict: 3 requests failed so near to the moment from or until which it was allowed that the clocks of the load workers, known to 300µs, do not tell the order"},
+		{"in flight when the fault began", inFlight(killAt + 50*ms), p, verdict.Held, 0},
+		{"over when the fault began", inFlight(killAt - ms), p, verdict.Unknown, 0},
+		{"over when the fault began, or just after: the worker's clock is not known so precisely", inFlight(killAt - 1), p, verdict.Unknown, 0},
 
-		{"after a fault that was never seen", fails(unseen(), 16*second, 17*second), p, verdict.Unknown, 0,
-			"no verdict: kill one worker was never seen in effect"},
-		{"before a fault that was never seen", fails(unseen(), 12*second, 12050*ms), p, verdict.Unknown, 0,
-			"no verdict: 1 of 1 failure came before anything was disturbed: the system was not well before (and 1 more reason)"},
-		{"with a fault whose beginning was lost", fails(setStage(killed(), history.Injecting, -1), 12*second, 17*second), p, verdict.Unknown, 0,
-			"no verdict: kill one worker has no start in the record"},
+		{"after a fault that was never seen", fails(unseen(), 16*second, 17*second), p, verdict.Unknown, 0},
+		{"before a fault that was never seen", fails(unseen(), 12*second, 12050*ms), p, verdict.Unknown, 0},
+		{"with a fault whose beginning was lost", fails(setStage(killed(), history.Injecting, -1), 12*second, 17*second), p, verdict.Unknown, 0},
 		{"with a fault that went wrong", fails(unseen(), 16*second, 17*second).Fault(20*second, history.FaultMark{
 			Name: "kill one worker", Stage: history.Seen, Error: "w3 still answers",
-		}), p, verdict.Unknown, 0, "no verdict: kill one worker went wrong: seen: w3 still answers"},
-		{"at a pod that a second fault may have bitten", w4(another(killed(), 20*second, -1, 31*second, 32*second)), p, verdict.Unknown, 0,
-			"no verdict: kill another was never seen in effect"},
-		{"at a pod that no fault bit", w4(another(killed(), 20*second, 21*second, 31*second, 32*second)), p, verdict.Violated, 22010 * ms,
-			"4 requests failed at pods that no fault had affected; the first was sent at 22.01s on reused: bad-status, backend-4 on w4"},
+		}), p, verdict.Unknown, 0},
+		{"at a pod that a second fault may have bitten", w4(another(killed(), 20*second, -1, 31*second, 32*second)), p, verdict.Unknown, 0},
+		{"at a pod that no fault bit", w4(another(killed(), 20*second, 21*second, 31*second, 32*second)), p, verdict.Violated, 22010 * ms},
 
-		{"late, by no timings", fails(noTimings(killed()), 16*second, 24*second), p, verdict.Unknown, 0,
-			"no verdict: the record lacks the timings after which its cluster notices a lost node"},
-		{"late, by a limit of its own", fails(noTimings(killed()), 16*second, 24*second), invariant.FailuresEndWithin{Limit: 3 * second},
-			verdict.Violated, 19010 * ms, "67 requests failed outside the promised time; the first was sent at 19.01s on fresh: timeout-connect, " +
-				"3.028s after the victims of kill one worker had last answered, and at most 3s was promised"},
+		{"late, by no timings", fails(noTimings(killed()), 16*second, 24*second), p, verdict.Unknown, 0},
+		{"late, by a limit of its own", fails(noTimings(killed()), 16*second, 24*second), invariant.FailuresEndWithin{Limit: 3 * second}, verdict.Violated, 19010 * ms},
 
-		{"more than the share that is not known", refused().Gap("endpointslices", 15*second, 15600*ms), p, verdict.Unknown, 0,
-			"no verdict: the watch of endpointslices had a gap from 15s to 15.6s: the watch broke off (and 2 more reasons)"},
-		{"more than the share, and a gap long before", refused().Gap("endpointslices", 11*second, 12*second), p, verdict.Violated, 16 * second,
-			"more than the victims' share failed: 200 of 200 requests (100 %) failed on fresh during the outage of kill one worker; " +
-				"the victims had 1 of 6 endpoints of backend, 16.7 %, which with sampling error allows 52"},
+		{"more than the share that is not known", refused().Gap("endpointslices", 15*second, 15600*ms), p, verdict.Unknown, 0},
+		{"more than the share, and a gap long before", refused().Gap("endpointslices", 11*second, 12*second), p, verdict.Violated, 16 * second},
 	})
 }
 
@@ -109,12 +94,8 @@ func TestTwoOutages(t *testing.T) {
 		})
 	}
 	checkAll(t, []sample{
-		{"held", apart(22100*ms, 24500*ms), p, verdict.Held, 0,
-			"96 of 478 requests (20.1 %) failed on fresh during the outage of kill another; the victims had 1 of 5 endpoints of backend, 20 %, " +
-				"which with sampling error allows 125; the last was sent 1.998s after the victims of kill another had last answered, and at most 2s was promised" + noneMissed},
-		{"between them", apart(20*second, 20030*ms), p, verdict.Violated, 20010 * ms,
-			"1 request failed outside the promised time; the first was sent at 20.01s on fresh: timeout-connect, " +
-				"4.028s after the victims of kill one worker had last answered, and at most 2s was promised"},
+		{"held", apart(22100*ms, 24500*ms), p, verdict.Held, 0},
+		{"between them", apart(20*second, 20030*ms), p, verdict.Violated, 20010 * ms},
 	})
 }
 

@@ -1,4 +1,4 @@
-package invariant_test
+package judge_test
 
 import (
 	"testing"

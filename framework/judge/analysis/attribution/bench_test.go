@@ -1,4 +1,4 @@
-package invariant_test
+package attribution_test
 
 import (
 	"slices"
@@ -12,7 +12,14 @@ import (
 // BenchmarkAttribution is what finding the causes costs for each request of a real record, if all of them fail and if none does:
 // ns/request, reading and folding the events not counted.
 func BenchmarkAttribution(b *testing.B) {
-	_, run := unpackGolden(b, "kill-one-worker")
+	files, err := historytest.Unpack("../../invariant/testdata/golden/kill-one-worker.tar.gz")
+	if err != nil {
+		b.Fatal(err)
+	}
+	run, err := history.OpenFS(files, "kill-one-worker")
+	if err != nil {
+		b.Fatal(err)
+	}
 	var rows []history.Request
 	for r, err := range run.Requests() {
 		if err != nil {
