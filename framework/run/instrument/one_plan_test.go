@@ -115,8 +115,8 @@ func (p *pipes) dial() (net.Conn, error) {
 	}
 }
 
-// onePlan has workers send ht.Healthy's load of 30 s, and returns the record as that of ht.Healthy's drain. A worker may be killed.
-func onePlan(t *testing.T, workers int, server answering, killed int) history.Run {
+// onePlan has workers send ht.Healthy's load of 30 s, and returns the record as that of ht.Healthy's drain.
+func onePlan(t *testing.T, workers int, server answering) history.Run {
 	t.Helper()
 	dir := t.TempDir()
 	sink, err := history.Create(dir, history.Header{Scenario: "test/one-plan"})
@@ -126,26 +126,18 @@ func onePlan(t *testing.T, workers int, server answering, killed int) history.Ru
 	ctx, cancel := context.WithCancel(t.Context())
 	networks := map[string]*pipes{}
 	var all []collect.Worker
-	var kill []context.CancelFunc
 	ended := make([]chan error, workers)
 	for i := range workers {
 		name := fmt.Sprintf("load-%d", i)
 		listener := newPipes()
 		networks[name+":80"] = listener
-		working, end := context.WithCancel(ctx)
-		kill = append(kill, end)
 		ended[i] = make(chan error, 1)
 		go func() {
-			ended[i] <- collect.RunWorker(working, collect.WorkerOptions{
+			ended[i] <- collect.RunWorker(ctx, collect.WorkerOptions{
 				Name: name, Listener: listener, Server: server.server(), Log: slog.New(slog.DiscardHandler),
 			})
 		}()
-		all = append(all, collect.Worker{URL: "http://" + name, Gone: func(context.Context) string {
-			if working.Err() != nil {
-				return "pod " + name + " has ended: Failed, container load: Error, exit code 137"
-			}
-			return ""
-		}})
+		all = append(all, collect.Worker{URL: "http://" + name})
 		time.Sleep(time.Duration(i) * 123 * time.Millisecond) // their clocks differ
 	}
 	client := &http.Client{Transport: &http.Transport{DialContext: func(_ context.Context, _, address string) (net.Conn, error) {
@@ -159,16 +151,8 @@ func onePlan(t *testing.T, workers int, server answering, killed int) history.Ru
 	if err != nil {
 		t.Fatal(err)
 	}
-	if killed >= 0 {
-		time.Sleep(12 * time.Second)
-		kill[killed]()
-		if err := <-ended[killed]; err == nil || !strings.Contains(err.Error(), "that were not collected are lost: ") {
-			t.Errorf("the killed worker ended with %v", err)
-		}
-		close(ended[killed])
-	}
 	time.Sleep(40 * time.Second)
-	if err := session.Stop(ctx); (err != nil) != (killed >= 0) {
+	if err := session.Stop(ctx); err != nil {
 		t.Errorf("stopped with %v", err)
 	}
 	client.CloseIdleConnections()
@@ -185,25 +169,17 @@ func onePlan(t *testing.T, workers int, server answering, killed int) history.Ru
 	if err != nil {
 		t.Fatal(err)
 	}
-	return asDrain(t, run, plan.Duration)
+	return asDrain(t, run)
 }
 
-// asDrain puts the load of a record into the record of ht.Healthy's drain, whose Steady begins when the load does, and which lasts as long.
-func asDrain(t *testing.T, run history.Run, length time.Duration) history.Run {
+// asDrain puts the load of a record into the record of ht.Healthy's drain, whose Steady begins when the load does.
+func asDrain(t *testing.T, run history.Run) history.Run {
 	t.Helper()
 	loaded, err := ht.Of(run)
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := ht.Healthy().WithoutTotals().DropRequests(func(history.Request) bool { return true }).EditEvents(func(e *history.Event) {
-		if e.T > ht.SteadyAt {
-			e.T = ht.SteadyAt + history.Offset(float64(e.T-ht.SteadyAt)*length.Seconds()/(ht.DrainedAt-ht.SteadyAt).Seconds())
-		}
-	}).Header(func(h *history.Header) {
-		if run.Header.Plan != nil {
-			h.Plan = run.Header.Plan
-		}
-	})
+	b := ht.Healthy().WithoutTotals().DropRequests(func(history.Request) bool { return true })
 	var shift history.Offset
 	for _, e := range loaded.Events() {
 		if e.Share != nil {
@@ -252,7 +228,7 @@ func TestManyWorkersAreJudgedAsOne(t *testing.T) {
 			var rows map[string]history.Request
 			for _, workers := range []int{1, 4, 7} {
 				synctest.Test(t, func(t *testing.T) {
-					run := onePlan(t, workers, test.server, -1)
+					run := onePlan(t, workers, test.server)
 					got := judge.CheckAll(run, promises())
 					hits := byHit(t, run)
 					if one == nil {
@@ -299,18 +275,4 @@ func byHit(t *testing.T, run history.Run) map[string]history.Request {
 		all[id] = row
 	}
 	return all
-}
-
-// A worker that is killed leaves the verdict Unknown, which names it and says how many hits are not known, however good the rest is.
-func TestAKilledWorkerIsUnknown(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		run := onePlan(t, 4, wellBehaved, 2)
-		for _, v := range judge.CheckAll(run, promises()) {
-			all := strings.Join(v.Evidence, "\n")
-			if v.Outcome != verdict.Unknown || !strings.Contains(all, "collect the load of load-2 (load worker 3 of 4): the load worker is gone: pod load-2 has ended: Failed") ||
-				!strings.Contains(all, "load-2 (load worker 3 of 4) is lost: of the 1500 requests that it had to send on fresh until the load ended, the record has") {
-				t.Errorf("%s: %s\n%s", v.Outcome, v.Seen, all)
-			}
-		}
-	})
 }
