@@ -390,3 +390,242 @@ type End struct {
 	Lines    uint64 `json:"lines"`
 	Checksum string `json:"checksum"`
 }
+
+// APIWarning is a warning of the API server about an object that was created or changed, for example that an API version is
+// deprecated. A record contains each text once, with the first object that it was about.
+//
+// Source: https://kubernetes.io/blog/2020/09/03/warnings/
+type APIWarning struct {
+	Object string `json:"object"` // for example "PodDisruptionBudget backend"
+	Text   string `json:"text"`
+}
+
+// Warnings lists the API server's warnings, in order.
+func (r Run) Warnings() []APIWarning { return all(r, func(e Event) *APIWarning { return e.Warning }) }
+
+// StepStage is the beginning or the end of a step.
+type StepStage string
+
+// The stages of a step. A step that has begun and not ended is where the work stopped.
+const (
+	StepBegin StepStage = "begin"
+	StepEnd   StepStage = "end"
+)
+
+// Step is a stage of one step of a long operation, such as upgrading a cluster node by node. The harness records it.
+type Step struct {
+	ID   int    `json:"id"`   // numbers the scenario's steps from 0; the same for both stages
+	What string `json:"what"` // "drain", "kubeadm upgrade apply", "swap kubelet", "uncordon", "Ready", ...
+	Node string `json:"node,omitempty"`
+	// From and To are versions, if the step changes one.
+	From  string    `json:"from,omitempty"`
+	To    string    `json:"to,omitempty"`
+	Stage StepStage `json:"stage"`
+	// Error is why the step failed; only in the end stage.
+	Error string `json:"error,omitempty"`
+}
+
+// Way is how the API server is reached.
+type Way string
+
+// The ways. Balanced: as clients reach it, through the load balancer in front of several control planes. In a kind cluster
+// that is kind's own load balancer, so losses on this way may be caused by kind as well as by Kubernetes. Direct: one API
+// server at its own address. Control: the kubelet on the probing node itself. No fault touches that node, and no network is
+// involved, so losses on this way mean that the probing node had no time.
+const (
+	Balanced Way = "balanced"
+	Direct   Way = "direct"
+	Control  Way = "control"
+)
+
+// Reach is how well the API server could be reached on one way during a fault of the control plane. A node that no fault
+// touches sends requests repeatedly, each on a new connection, for something that the API server reads from etcd with
+// quorum. A good answer is a 200 within Wait.
+type Reach struct {
+	Fault int    `json:"fault"` // number of the fault in the scenario, see FaultMark.ID
+	Way   Way    `json:"way"`
+	Host  string `json:"host"` // the node of the API server, or the name of the balancer, or the probing node
+	// Returning: the numbers cover the time from the start of reverting the fault until the revert was seen. Otherwise they
+	// cover the time before that, from just before the injection.
+	Returning bool `json:"returning,omitempty"`
+	// Asked is the number of requests in that time, Failed the number of requests without a good answer.
+	Asked  int `json:"asked"`
+	Failed int `json:"failed"`
+	// Longest is the longest time from one good answer to the next; if there was no further good answer, to the end.
+	Longest time.Duration `json:"longest"`
+	// Failing is the longest period of failures: from the first failed request to the end of the last one, with at most
+	// FailuresApart between two of them. Zero: no request failed. A balancer that still sends every third connection to a
+	// dead server has a long Failing but no long Longest.
+	Failing time.Duration `json:"failing,omitempty"`
+	// Before is Longest before the fault, when BeforeFailed of BeforeAsked requests failed. A Longest that does not exceed
+	// it on this machine is not a gap.
+	Before       time.Duration `json:"before"`
+	BeforeAsked  int           `json:"beforeAsked"`
+	BeforeFailed int           `json:"beforeFailed,omitempty"`
+	// Wait is the time-out of a request.
+	Wait time.Duration `json:"wait"`
+}
+
+// FailuresApart is the maximum time between two failed requests that belong to the same period of failures.
+const FailuresApart = 5 * time.Second
+
+// Reaches lists all recorded Reach events, in order.
+func (r Run) Reaches() []Reach { return all(r, func(e Event) *Reach { return e.Reach }) }
+
+// Mutant is what was broken on purpose, and which promise must catch it.
+type Mutant struct {
+	Removed  string `json:"removed"`
+	CaughtBy string `json:"caughtBy"` // an invariant's kind
+	Twin     string `json:"twin"`     // the scenario with the practice in place
+	// Params are the parameters of the promise, as in the record's promises. Empty in older records: any parameters match.
+	Params json.RawMessage `json:"params,omitempty"`
+	// Lanes are the lanes on which requests must fail, each of them. Empty: every planned lane that the promise judges; in
+	// a record without Params, at least one of those.
+	Lanes []Lane `json:"lanes,omitempty"`
+	// Harness is set if the harness was broken, not the workload: the promise must then be Unknown.
+	Harness bool `json:"harness,omitempty"`
+	// Doubt is the invariant.Doubt for which the promise must be Unknown. Empty in older records, which know only one.
+	Doubt string `json:"doubt,omitempty"`
+	// Cause is the invariant.Cause that the verdict must name; empty if no cause is required, as in older records.
+	Cause string `json:"cause,omitempty"`
+	// Reason is the judge.Reason for which the promise must break where no cause is named; empty in older records.
+	Reason string `json:"reason,omitempty"`
+	// Trap is set if the server waits for a request that it can harm. The share of caught runs then measures how often
+	// holdfast detects a failure, not how often a server without the practice harms a request.
+	Trap bool `json:"trap,omitempty"`
+	// ByChance is set if the mutant need not harm any request. Catches are counted and reported, but a run that does not
+	// catch it has not failed.
+	ByChance bool `json:"byChance,omitempty"`
+}
+
+// Incident is an outage that happened to real users, described for others who see the same symptom.
+type Incident struct {
+	Name    string `json:"name"`    // kebab-case
+	Story   string `json:"story"`   // the setup, and what happened
+	Symptom string `json:"symptom"` // what was noticed
+	Cause   string `json:"cause"`
+	Fix     string `json:"fix"` // including when it is not sufficient
+}
+
+// Recorded says that a record is a recording: holdfast watched a cluster that it did not make. What disturbed the cluster, holdfast or another, is read
+// from the record (package disturbances), and takes the place of the faults of other records. It is what was asked for.
+//
+// A recording has the phases Steady, from when everything was watched and the load flowed, and Drained, from when the load had ended.
+type Recorded struct {
+	// Command was run while the cluster was recorded, with its arguments; empty: none was. A Step of the name CommandStep says when.
+	Command []string `json:"command,omitempty"`
+	// Does are the kinds of disturbances (package disturbances) as which the watches may see what holdfast itself does in the time of the command, with the
+	// node or workload: "drain of w1", "rollout of shop/web"; older records have the kinds alone. If they see none of them then, it had no effect. Empty:
+	// holdfast does nothing.
+	Does []string `json:"does,omitempty"`
+	// For is how long the cluster was to be recorded; zero: until the command ended, or until somebody ended the recording.
+	For time.Duration `json:"for,omitempty"`
+	// Namespaces are those that were watched; empty: all.
+	Namespaces []string `json:"namespaces,omitempty"`
+	// Load is where load was sent from; empty: none was sent.
+	Load LoadFrom `json:"load,omitempty"`
+	// Services are those behind which the requests end, as namespace/name. Only what disturbs their pods can show something about the
+	// requests. Empty: unknown, and then no promise about requests can be held.
+	Services []string `json:"services,omitempty"`
+	// NotWatched are the kinds of objects that were not watched, although a record usually has them.
+	NotWatched []NotWatched `json:"notWatched,omitempty"`
+}
+
+// NotWatched is a kind of objects of which a record has no events, and why.
+type NotWatched struct {
+	What string `json:"what"` // as in Gap.What: pods, nodes, poddisruptionbudgets, ...
+	Why  string `json:"why"`  // for example that the user must not list them
+}
+
+// LoadFrom is where the load of a recording was sent from.
+type LoadFrom string
+
+// The places. A difference between what was seen from inside and from outside is the front door's.
+const (
+	LoadInside  LoadFrom = "inside"  // from pods of the cluster
+	LoadOutside LoadFrom = "outside" // from where holdfast ran
+	LoadBoth    LoadFrom = "both"
+)
+
+// CommandStep is the Step.What of the command of a recording.
+const CommandStep = "command"
+
+// Resumed means that the recorder of a recording was away between Since and the event's T, for example because it was killed, and then
+// continued the record. A Gap of the same time says that nothing was watched.
+type Resumed struct {
+	Since Offset `json:"since"`
+	// Workers are the load workers that ended with the recorder. They have no totals, and sent nothing afterwards.
+	Workers []string `json:"workers,omitempty"`
+}
+
+// Server is the API server as it described itself. It is recorded at the beginning, and whenever it differs.
+type Server struct {
+	Version string `json:"version"` // v1.37.0
+}
+
+// Fact is something that was found out about a cluster that holdfast did not make, such as what scales its nodes.
+type Fact struct {
+	Name string `json:"name"` // "API server", "zones", "GitOps", ...
+	// Is is what was found. Empty: not known.
+	Is string `json:"is,omitempty"`
+	// Why is why nothing is known, or what a reader must know of the fact.
+	Why string `json:"why,omitempty"`
+}
+
+// NoiseHarness is Noise.Of for the process that writes the record.
+const NoiseHarness = "harness"
+
+// Noise is how badly a part of the harness ran between Since and the event's T, measured by that part itself. Failures in
+// that time may be caused by the harness instead of the system under test.
+type Noise struct {
+	Of    string `json:"of"` // NoiseHarness, or a load worker's name
+	Since Offset `json:"since"`
+	// Pause is the largest delay with which the process woke up from a short sleep. Whatever stops the process shows up
+	// here.
+	Pause time.Duration `json:"pause"`
+	// Throttled is how long the control group had used up its CPU quota.
+	Throttled time.Duration `json:"throttled,omitempty"`
+	// Steal is the share of the machine's CPU time, 0 to 1, that the hypervisor gave to other machines.
+	Steal float64 `json:"steal,omitempty"`
+	// Used is the share of the machine's CPU time, 0 to 1, that was not idle. Waiting for input or output is idle, stolen time is not.
+	// Zero in older records.
+	Used float64 `json:"used,omitempty"`
+	// CPU is the share of time, 0 to 1, in which a task on the machine waited for a processor: pressure stall information, the line "some"; zero if
+	// the kernel does not provide it.
+	//
+	// Source: https://docs.kernel.org/accounting/psi.html
+	CPU float64 `json:"waitCPU,omitempty"`
+	// Groups are the control groups of the nodes, which NoiseHarness reads where it runs on their machine; nil elsewhere and in older records.
+	Groups *CPUGroups `json:"groups,omitempty"`
+}
+
+// Echo is the harness's own change of an object, reported back by a watch at the event's T: it measures how late the
+// harness hears of changes.
+type Echo struct {
+	Sent Offset `json:"sent"`
+	// Taken is how long the API server took to respond to the change. Zero in older records.
+	Taken Offset `json:"taken,omitempty"`
+	// Error is why the change was not made. No watch reports the change then, and the event's T is when the error was
+	// known.
+	Error string `json:"error,omitempty"`
+}
+
+// CPUGroups is how much processor time control groups used, in processors, if it was at least a hundredth of one, and how long a CPU quota held
+// the nodes back, of which no process inside of a node sees anything.
+type CPUGroups struct {
+	// Unknown is why nothing is known of them, in the first sample.
+	Unknown    string             `json:"unknown,omitempty"`
+	Processors int                `json:"processors,omitempty"` // of the machine
+	Pods       map[string]float64 `json:"pods,omitempty"`       // by UID
+	Nodes      map[string]float64 `json:"nodes,omitempty"`      // what a node used besides these pods, by name
+	Harness    float64            `json:"harness,omitempty"`    // this process, and the commands that it ran
+	Quota      *CPUQuota          `json:"quota,omitempty"`      // that held nodes back most; nil: none did
+}
+
+// CPUQuota is the CPU quota of a control group that contains nodes, or is one.
+type CPUQuota struct {
+	Group string `json:"group"` // its path
+	// Held is for how long it kept processors from running what was ready to run, and Used how long they ran it; sums over all processors.
+	Held time.Duration `json:"held"`
+	Used time.Duration `json:"used"`
+}

@@ -131,8 +131,8 @@ func (r *requestReading) file(fsys fs.FS, file requestFile, yield func(*Request,
 	var rows uint64
 	row := &r.decoder.row
 	worker, done := "", Offset(0)
-	for r.decoder.More() {
-		if err := r.decoder.Next(); err != nil {
+	for r.decoder.more() {
+		if err := r.decoder.next(); err != nil {
 			return false, err
 		}
 		if row.Worker != worker {
@@ -140,7 +140,7 @@ func (r *requestReading) file(fsys fs.FS, file requestFile, yield func(*Request,
 			worker, done = row.Worker, r.last[row.Worker]
 		}
 		if row.Done < done {
-			return false, fmt.Errorf("row %d: done at %v, after one that was done at %v", r.decoder.Line(), row.Done, done)
+			return false, fmt.Errorf("row %d: done at %v, after one that was done at %v", r.decoder.line, row.Done, done)
 		}
 		done = row.Done
 		rows++

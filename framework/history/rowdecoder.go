@@ -1,9 +1,12 @@
 package history
 
 import (
+	"bufio"
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"strings"
 )
@@ -18,28 +21,29 @@ var (
 	errLongLine = fmt.Errorf("the line is longer than %d bytes", maxLineBytes)
 )
 
-// rowDecoder reads rows into the fields to which its columns are bound.
-type rowDecoder struct {
+// decoder reads rows, all into the same Request.
+type decoder struct {
+	row   Request
 	known map[string]column
 	texts textCache
 
 	columns []column // the columns of this file, in order; a zero column is skipped
 	rest    []byte   // not yet read
-	line    int      // number of the row that was read last
+	line    int      // number of the row that was read last; the header row is row 1
 }
 
-// newRowDecoder returns a rowDecoder.
-func newRowDecoder(columns []column) *rowDecoder {
-	d := &rowDecoder{known: make(map[string]column)}
-	for _, c := range columns {
+func newDecoder() *decoder {
+	d := &decoder{known: make(map[string]column)}
+	for _, c := range bind(&d.row) {
 		d.known[c.Name] = c
 	}
 	return d
 }
 
-// Header starts a new file, which is in memory as a whole. Columns are identified by their names in the header row; unknown
+// header starts a new file, which is in memory as a whole. Columns are identified by their names in the header row; unknown
 // columns are skipped. The fields of missing columns stay as they are.
-func (d *rowDecoder) Header(csv []byte) error {
+func (d *decoder) header(csv []byte) error {
+	d.row = Request{}
 	d.columns, d.line = d.columns[:0], 1
 	end := bytes.IndexByte(csv, '\n')
 	if end < 0 {
@@ -63,16 +67,13 @@ func (d *rowDecoder) Header(csv []byte) error {
 	return nil
 }
 
-// More reports whether the file has another row.
-func (d *rowDecoder) More() bool { return len(d.rest) > 0 }
+// more reports whether the file has another row.
+func (d *decoder) more() bool { return len(d.rest) > 0 }
 
-func (d *rowDecoder) fail(err error) error { return fmt.Errorf("row %d: %w", d.line, err) }
+func (d *decoder) fail(err error) error { return fmt.Errorf("row %d: %w", d.line, err) }
 
-// Line is the number of the row that was read last. The header row is row 1.
-func (d *rowDecoder) Line() int { return d.line }
-
-// Next reads one row. An error contains the number of the row. A last row without a newline is an error.
-func (d *rowDecoder) Next() error {
+// next reads one row. An error contains the number of the row. A last row without a newline is an error.
+func (d *decoder) next() error {
 	d.line++
 	data := d.rest
 	final := len(d.columns) - 1
@@ -95,7 +96,7 @@ func (d *rowDecoder) Next() error {
 }
 
 // blame adds the row and the column to an error. If the data ends early, the error is errCutOff, whatever the field.
-func (d *rowDecoder) blame(i int, err error) error {
+func (d *decoder) blame(i int, err error) error {
 	if bytes.IndexByte(d.rest, '\n') < 0 {
 		return d.fail(errCutOff)
 	}
@@ -108,7 +109,7 @@ func (d *rowDecoder) blame(i int, err error) error {
 }
 
 // field parses the field at the start of data into column i, and returns its length, including the stop byte.
-func (d *rowDecoder) field(i int, data []byte, stop byte) (int, error) {
+func (d *decoder) field(i int, data []byte, stop byte) (int, error) {
 	switch c := &d.columns[i]; {
 	case c.Signed != nil:
 		return parseSigned(c.Signed, data, stop)
@@ -266,4 +267,59 @@ func parseQuoted(data []byte, stop byte) (text []byte, hash uint32, used int, er
 		hash = hash*hashFactor + uint32(data[i])
 	}
 	return nil, 0, 0, errQuotes
+}
+
+// lineReader reads lines of at most maxLineBytes.
+type lineReader struct {
+	from *bufio.Reader
+	long []byte // a line that does not fit into the buffer of from
+}
+
+// newLineReader returns a lineReader.
+func newLineReader(from io.Reader) *lineReader { return &lineReader{from: bufio.NewReader(from)} }
+
+// next returns a line with its newline, valid until the next call. It returns io.EOF after the last line, and errCutOff if
+// the last line has no newline.
+func (l *lineReader) next() ([]byte, error) {
+	l.long = l.long[:0]
+	for {
+		part, err := l.from.ReadSlice('\n')
+		if len(l.long)+len(part) > maxLineBytes {
+			return nil, errLongLine
+		}
+		switch {
+		case err == nil && len(l.long) == 0:
+			return part, nil
+		case errors.Is(err, io.EOF) && len(l.long)+len(part) > 0:
+			return nil, errCutOff
+		case err != nil && !errors.Is(err, bufio.ErrBufferFull):
+			return nil, err
+		}
+		l.long = append(l.long, part...)
+		if err == nil {
+			return l.long, nil
+		}
+	}
+}
+
+const (
+	// mostBytes is the memory for events of about three weeks of a cluster with 150 nodes and 3,000 pods.
+	mostBytes = 2 << 30
+	// besideText is what an event takes beside its text.
+	besideText = 256
+)
+
+// room bounds the memory that the lines of files take, of which a few bytes on a disk can be many. The zero value has room for mostBytes.
+type room struct {
+	Most  int64 // bytes; 0: mostBytes
+	taken int64
+}
+
+// take returns an error if there is no room for what a line says.
+func (r *room) take(line []byte) error {
+	most := cmp.Or(r.Most, mostBytes)
+	if r.taken += int64(len(line)) + besideText; r.taken > most {
+		return fmt.Errorf("does not fit: with it the events take more than %d KiB of memory, and what follows is not read", most>>10)
+	}
+	return nil
 }

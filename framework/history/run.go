@@ -2,7 +2,9 @@ package history
 
 import (
 	"encoding/json"
+	"fmt"
 	"iter"
+	"math"
 	"net"
 	"net/url"
 	"slices"
@@ -200,4 +202,144 @@ func all[T any](r Run, of func(Event) *T) (list []T) {
 		}
 	}
 	return list
+}
+
+// PhaseSpan is a phase with its beginning and its end, the end excluded.
+type PhaseSpan struct {
+	Name     PhaseName
+	From, To Offset
+}
+
+// Phases lists the phases in the order in which they began. The last one ends with the record's last event.
+func (r Run) Phases() []PhaseSpan {
+	var spans []PhaseSpan
+	for _, e := range r.Events {
+		if n := len(spans); n > 0 {
+			spans[n-1].To = e.T
+		}
+		if e.Phase != nil {
+			spans = append(spans, PhaseSpan{Name: e.Phase.Name, From: e.T, To: e.T})
+		}
+	}
+	// Every event moved the end of the current phase, so each phase ends where the next one begins.
+	return spans
+}
+
+// Window is the time of a phase, the end excluded; of the first one if the phase occurs several times. ok is false if it
+// does not occur.
+func (r Run) Window(name PhaseName) (from, to Offset, ok bool) {
+	for _, span := range r.Phases() {
+		if span.Name == name {
+			return span.From, span.To, true
+		}
+	}
+	return 0, 0, false
+}
+
+// UnderLoad is the time from the beginning of Steady to the end of Recovered, the end excluded: verdicts count the requests
+// that are due in this time. A record that was cut off before Drained is under load forever; one without Steady never was.
+func (r Run) UnderLoad() (from, to Offset) {
+	const never = Offset(1<<63 - 1)
+	steady, _, ok := r.Window(Steady)
+	if !ok {
+		return never, never
+	}
+	if drained, _, ok := r.Window(Drained); ok {
+		return steady, drained
+	}
+	return steady, never
+}
+
+// Interrupted is where the scenario was interrupted; empty if it was not. If it was, missing events are explained by the
+// interruption and do not count as missing evidence.
+func (r Run) Interrupted() string {
+	for _, e := range r.Events {
+		if e.Trouble == nil || !e.Trouble.Interrupted {
+			continue
+		}
+		for _, phase := range slices.Backward(r.Phases()) {
+			if phase.Name != Drained { // in Drained the results are collected, however the scenario ended
+				return "interrupted in the phase " + string(phase.Name)
+			}
+		}
+		return "interrupted before it was deployed"
+	}
+	return ""
+}
+
+// MaxLoadWorkers is how many load workers a record may have.
+const MaxLoadWorkers = 1024
+
+// Share is the part of the planned load that one of several load workers sends: of each lane the hits k with k mod Workers = Index.
+// The shares of all workers together are the plan: no hit is in two of them, and a hit that is missing can be named. The zero value
+// is the whole plan.
+type Share struct {
+	Index   int `json:"index"`
+	Workers int `json:"workers,omitempty"` // 0: one
+}
+
+// workers is how many workers share the plan.
+func (s Share) workers() uint64 { return uint64(max(1, s.Workers)) }
+
+// Hit is the number in the plan of the worker's n-th hit, both counted from 0.
+func (s Share) Hit(n uint64) uint64 { return uint64(s.Index) + n*s.workers() }
+
+// Nth is the inverse of Hit: how many hits of this worker come before hit k of the plan, which must be one of its own.
+func (s Share) Nth(k uint64) uint64 { return k / s.workers() }
+
+// Below is how many of the first total hits of the plan are this worker's.
+func (s Share) Below(total uint64) uint64 {
+	if total <= uint64(s.Index) {
+		return 0
+	}
+	return (total - uint64(s.Index) + s.workers() - 1) / s.workers()
+}
+
+// Of is the share of a rate, which may be a rate of anything.
+func (s Share) Of(rate float64) float64 { return rate / float64(s.workers()) }
+
+// Validate returns an error for a share that no plan has.
+func (s Share) Validate() error {
+	if s.Index < 0 || s.Workers < 0 || uint64(s.Index) >= s.workers() {
+		return fmt.Errorf("share %d of %d workers: the number must be from 0 to %d", s.Index, s.workers(), s.workers()-1)
+	}
+	return nil
+}
+
+// String names the share as people count: "2 of 4".
+func (s Share) String() string { return fmt.Sprintf("%d of %d", s.Index+1, s.workers()) }
+
+// LoadShare is what a load worker was told to send, recorded before it begins. A worker that is lost leaves no totals: then this
+// says which hits are missing.
+type LoadShare struct {
+	Worker string `json:"worker"`
+	Share
+	Lanes []LaneStart `json:"lanes"`
+}
+
+// Shares are the shares of the load workers, by their names. Older records have none.
+func (r Run) Shares() map[string]Share {
+	all := make(map[string]Share)
+	for _, e := range r.Events {
+		if e.Share != nil {
+			all[e.Share.Worker] = e.Share.Share
+		}
+	}
+	return all
+}
+
+// LaneStart is the schedule of a lane: hit k of the plan is due at Start + k/RatePerSecond.
+type LaneStart struct {
+	Lane          Lane    `json:"lane"`
+	Start         Offset  `json:"start"`
+	RatePerSecond float64 `json:"ratePerSecond"` // of all workers together
+}
+
+// DueBefore is how many hits of the lane, of all workers, are due before a moment.
+func (l LaneStart) DueBefore(at Offset) uint64 {
+	if at <= l.Start || l.RatePerSecond <= 0 {
+		return 0
+	}
+	const rounding = 1e-6 // of a hit
+	return uint64(math.Ceil(max(0, (at-l.Start).Seconds()*l.RatePerSecond-rounding)))
 }

@@ -73,3 +73,33 @@ func (b *Builder) replaceVictim() {
 	slice.Endpoints = slices.Clone(slice.Endpoints[1:])
 	b.Slice(GoneAt, slice)
 }
+
+// AsRecording makes the record one of a recording of the same cluster: without faults, evictions and steps of the harness's own, with the
+// phases Steady and Drained alone. Services are those behind which its requests end, as namespace/name; none: it is without load.
+func (b *Builder) AsRecording(services ...string) *Builder {
+	b.Header(func(h *history.Header) {
+		h.Recorded = &history.Recorded{Services: services}
+		if len(services) > 0 {
+			h.Recorded.Load = history.LoadInside
+		}
+		h.Mutant, h.Promises = nil, nil
+	})
+	return b.DropEvents(func(e history.Event) bool {
+		phase := e.Phase != nil && e.Phase.Name != history.Steady && e.Phase.Name != history.Drained
+		return phase || e.Fault != nil || e.Eviction != nil || e.Step != nil || e.Reach != nil
+	})
+}
+
+// Unsupported turns Healthy into the record of a fault that the environment does not support: nothing was disturbed.
+func Unsupported(b *Builder, why string) *Builder {
+	b.DropEvents(func(e history.Event) bool {
+		object := e.Pod != nil || e.Node != nil || e.Workload != nil || e.Slice != nil || e.Budget != nil
+		return e.Fault != nil || e.Eviction != nil || object && e.T >= DisturbedAt
+	})
+	failed := "latency: " + why
+	b.Fault(InjectingAt, history.FaultMark{Name: "latency", Stage: history.Injecting})
+	b.Fault(SeenAt, history.FaultMark{Name: "latency", Stage: history.Seen, Error: failed, NotSupported: why})
+	b.Fault(SeenAt, history.FaultMark{Name: "latency", Stage: history.Healing})
+	b.Fault(SeenAt, history.FaultMark{Name: "latency", Stage: history.Healed})
+	return b.Trouble(SeenAt, "play the scenario: "+failed)
+}

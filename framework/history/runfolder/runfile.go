@@ -1,6 +1,7 @@
 package runfolder
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
@@ -9,7 +10,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/holdfast-ha/holdfast/framework/history"
 )
@@ -174,4 +180,168 @@ func (f File) TwinNote(m history.Mutant) string {
 		}
 	}
 	return TwinNote(m, "", false)
+}
+
+// Fit is what the machine of a cluster's nodes carried beside the cluster, before any load, and what was chosen for it.
+type Fit struct {
+	Cluster    string        `json:"cluster"`
+	Processors float64       `json:"processors"`        // that endless loops on a node got
+	Requests   float64       `json:"requestsPerSecond"` // that loops on a node sent to its kubelet, on new connections, and that were answered
+	PodStart   time.Duration `json:"podStart"`          // nanoseconds, until a pod was ready
+
+	Rate             float64       `json:"rate"`                       // the share of the scenarios' own rates at which requests are sent
+	LoadWorkers      int           `json:"loadWorkers,omitempty"`      // the most that a scenario has; 0: as many as it asks for
+	NodeMonitorGrace time.Duration `json:"nodeMonitorGrace,omitempty"` // nanoseconds, in place of that of the timings; 0: as they are
+}
+
+// AddFit adds what was measured on a cluster, once.
+func (f *File) AddFit(one Fit) {
+	if one.Cluster != "" && !slices.Contains(f.Fits, one) {
+		f.Fits = append(f.Fits, one)
+	}
+}
+
+// TwinNote is what a reader of a mutant's result must know about its twin: only if the twin held in the same run, the
+// missing practice is proven to be what was caught. outcome is the twin's, empty if it was not judged; run reports whether the
+// twin was part of the run. The note is empty if the twin held.
+func TwinNote(m history.Mutant, outcome string, run bool) string {
+	switch {
+	case m.Twin == "" || !run:
+		return "its twin was not run"
+	case outcome == "held":
+		return ""
+	case outcome == "":
+		return "its twin was not judged in the same run"
+	}
+	return "its twin was " + outcome + " in the same run"
+}
+
+// TrapWords describe a server that sets a trap.
+const TrapWords = "it waits up to a second for a request that it can hurt"
+
+// MutantNotes must accompany every statement that a mutant was caught or not caught.
+func MutantNotes(m history.Mutant, twin string) (notes []string) {
+	if m.Trap {
+		notes = append(notes, "its server sets a trap: "+TrapWords)
+	}
+	if m.ByChance {
+		notes = append(notes, "it is caught by chance alone: catches are counted, but not required")
+	}
+	if twin != "" {
+		notes = append(notes, twin)
+	}
+	return notes
+}
+
+// OutcomeInterrupted is the Outcome of a File whose run was interrupted before every scenario had been run to its end,
+// if no promise had been broken by then. It is not an invariant.Outcome, because the untried scenarios have no verdict.
+const OutcomeInterrupted = "interrupted"
+
+// OutOfTime begins File.Interrupted of a run that left scenarios out because they would not have ended in time.
+const OutOfTime = "--time-budget "
+
+// Cut reports whether the run was interrupted before every scenario had been run to its end.
+func (f File) Cut() bool {
+	interrupted, notBegun := f.Left()
+	return interrupted+notBegun > 0
+}
+
+// Left counts the interrupted scenarios, and those that were not begun because the run was interrupted.
+func (f File) Left() (interrupted, notBegun int) {
+	for _, s := range f.Scenarios {
+		switch {
+		case s.NotBegun != "":
+			notBegun++
+		case s.Left():
+			interrupted++
+		}
+	}
+	return interrupted, notBegun
+}
+
+// Left reports whether the scenario was not run to its end because the run was interrupted. A scenario that had broken a
+// promise before counts as violated, and not as left.
+func (s ScenarioResult) Left() bool {
+	return s.NotBegun != "" || s.Interrupted != "" && s.Outcome == ""
+}
+
+// CutShort clears the outcome of a scenario that was interrupted, and returns true if it did: an interrupted scenario must
+// not count as lacking evidence. A promise broken before the interruption stays broken, except for a mutant, of which
+// nothing is known. where is Run.Interrupted of the record.
+func (s *ScenarioResult) CutShort(where string) bool {
+	const violated = "violated" // an invariant.Outcome; this package cannot import invariant
+	s.Interrupted = where
+	if where == "" || s.Outcome == violated && s.Mutant == nil {
+		return false
+	}
+	s.Outcome = ""
+	return true
+}
+
+// SetAsidePrefix begins the names of folders in a run's folder that hold the records of scenarios that were run again. They
+// are not part of the run: Records leaves them out.
+const SetAsidePrefix = "set-aside-"
+
+// Chosen is a scenario that was chosen for a run.
+type Chosen struct {
+	Name string `json:"name"`
+}
+
+// Resumption is the continuation of an interrupted run.
+type Resumption struct {
+	At       time.Time `json:"at"`
+	Holdfast string    `json:"holdfast"` // version of the harness that continued the run
+	// Again are the scenarios that were run again, or for the first time. All others kept their results.
+	Again []Again `json:"again"`
+}
+
+// Again is a scenario that a resumed run did not keep.
+type Again struct {
+	Name string `json:"name"`
+	Why  string `json:"why"`
+	// SetAside is the folder of the old record, relative to the run's folder, with slashes; empty if there was none.
+	SetAside string `json:"setAside,omitempty"`
+}
+
+// SortScenarios puts the results in the order of Chosen.
+func (f File) SortScenarios() {
+	rank := func(s ScenarioResult) int {
+		return slices.IndexFunc(f.Chosen, func(c Chosen) bool { return c.Name == s.Name })
+	}
+	slices.SortStableFunc(f.Scenarios, func(a, b ScenarioResult) int { return rank(a) - rank(b) })
+}
+
+// Machine is what a run ran on: the machine of the nodes, or the one that holdfast ran on if it did not make the cluster. Figures of different
+// machines say little about each other.
+type Machine struct {
+	Cores  int    `json:"cores"`
+	Arch   string `json:"arch"`             // as Go names it: amd64
+	Kernel string `json:"kernel,omitempty"` // its release
+	CPU    string `json:"cpu,omitempty"`    // its model; empty if the machine does not tell
+}
+
+// ThisMachine is the one that this process runs on.
+func ThisMachine() *Machine {
+	m := &Machine{Cores: runtime.NumCPU(), Arch: runtime.GOARCH, CPU: cpuModel("/proc/cpuinfo")}
+	var host unix.Utsname
+	if unix.Uname(&host) == nil {
+		m.Kernel = unix.ByteSliceToString(host.Release[:])
+	}
+	return m
+}
+
+// cpuModel is the model of the first CPU that the file lists.
+func cpuModel(name string) string {
+	file, err := os.Open(name)
+	if err != nil {
+		return "" // only Linux has it
+	}
+	defer func() { _ = file.Close() }() // only read
+	lines := bufio.NewScanner(file)
+	for lines.Scan() {
+		if key, model, _ := strings.Cut(lines.Text(), ":"); strings.TrimSpace(key) == "model name" {
+			return strings.TrimSpace(model)
+		}
+	}
+	return ""
 }
