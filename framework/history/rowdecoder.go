@@ -7,7 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
+	"strconv"
 	"strings"
 )
 
@@ -110,25 +110,33 @@ func (d *decoder) blame(i int, err error) error {
 
 // field parses the field at the start of data into column i, and returns its length, including the stop byte.
 func (d *decoder) field(i int, data []byte, stop byte) (int, error) {
-	switch c := &d.columns[i]; {
-	case c.Signed != nil:
-		return parseSigned(c.Signed, data, stop)
-	case c.Count != nil:
-		return parseCount(c.Count, data, stop)
-	case c.Number != nil:
-		return parseNumber(c.Number, data, stop)
-	case c.Flag != nil:
-		return parseFlag(c.Flag, data, stop)
-	case c.Text != nil:
-		text, hash, n, err := parseText(data, stop)
-		if err == nil {
-			*c.Text = d.texts.get(text, hash)
-		}
-		return n, err
-	default:
-		_, _, n, err := parseText(data, stop)
-		return n, err
+	text, hash, n, err := parseText(data, stop)
+	if err != nil {
+		return 0, err
 	}
+	switch c := &d.columns[i]; { // the compiler does not copy a text for the parsing
+	case c.Signed != nil:
+		*c.Signed, err = strconv.ParseInt(string(text), 10, 64)
+	case c.Count != nil:
+		*c.Count, err = strconv.ParseUint(string(text), 10, 64)
+	case c.Number != nil:
+		var number int64
+		number, err = strconv.ParseInt(string(text), 10, 32)
+		*c.Number = int(number)
+	case c.Flag != nil && (len(text) != 1 || text[0] != '0' && text[0] != '1'):
+		return 0, errNoFlag
+	case c.Flag != nil:
+		*c.Flag = text[0] == '1'
+	case c.Text != nil:
+		*c.Text = d.texts.get(text, hash)
+	}
+	switch {
+	case errors.Is(err, strconv.ErrRange):
+		return 0, errNumberTooLarge
+	case err != nil:
+		return 0, errNoNumber
+	}
+	return n, nil
 }
 
 // textCache returns the same string for equal bytes, because the rows of a file contain the same few names millions of times. A slot
@@ -151,86 +159,6 @@ var (
 	errFields         = errors.New("too many or too few fields")
 	errQuotes         = errors.New("quotes do not match")
 )
-
-// parseCount reads digits up to stop.
-func parseCount(to *uint64, data []byte, stop byte) (int, error) {
-	const safe = 19 // 19 digits always fit into a uint64
-	var n uint64
-	i := 0
-	for i < len(data) && i < safe && data[i]-'0' <= 9 {
-		n = n*10 + uint64(data[i]-'0')
-		i++
-	}
-	for ; i >= safe && i < len(data) && data[i]-'0' <= 9; i++ {
-		digit := uint64(data[i] - '0')
-		if i > safe || n > (math.MaxUint64-digit)/10 {
-			return 0, errNumberTooLarge
-		}
-		n = n*10 + digit
-	}
-	if i == 0 {
-		return 0, errNoNumber
-	}
-	if i == len(data) || data[i] != stop {
-		return 0, wrongStop(data[i:], errNoNumber)
-	}
-	*to = n
-	return i + 1, nil
-}
-
-// wrongStop distinguishes a wrong number of fields from a malformed field.
-func wrongStop(rest []byte, otherwise error) error {
-	if len(rest) > 0 && (rest[0] == ',' || rest[0] == '\n') {
-		return errFields
-	}
-	return otherwise
-}
-
-func parseSigned(to *int64, data []byte, stop byte) (int, error) {
-	negative := len(data) > 0 && data[0] == '-'
-	sign := 0
-	limit := uint64(math.MaxInt64)
-	if negative {
-		sign, limit = 1, limit+1
-	}
-	var n uint64
-	used, err := parseCount(&n, data[sign:], stop)
-	if err != nil {
-		return 0, err
-	}
-	if n > limit {
-		return 0, errNumberTooLarge
-	}
-	*to = int64(n)
-	if negative {
-		*to = -*to
-	}
-	return used + sign, nil
-}
-
-func parseNumber(to *int, data []byte, stop byte) (int, error) {
-	var n int64
-	used, err := parseSigned(&n, data, stop)
-	if err != nil {
-		return 0, err
-	}
-	if n < math.MinInt32 || n > math.MaxInt32 {
-		return 0, errNumberTooLarge
-	}
-	*to = int(n)
-	return used, nil
-}
-
-func parseFlag(to *bool, data []byte, stop byte) (int, error) {
-	if len(data) < 2 || data[0] != '0' && data[0] != '1' {
-		return 0, errNoFlag
-	}
-	if data[1] != stop {
-		return 0, wrongStop(data[1:], errNoFlag)
-	}
-	*to = data[0] == '1'
-	return 2, nil
-}
 
 // parseText finds the text up to stop. The result points into data unless quotes had to be removed.
 func parseText(data []byte, stop byte) (text []byte, hash uint32, used int, err error) {

@@ -53,7 +53,8 @@ func (b *Builder) nextSeq(worker string, lane history.Lane) uint64 {
 // according to the events added so far, answer them in turn; if there are none, the requests name no pod.
 func (b *Builder) Load(lane history.Lane, perSecond int, from, to history.Offset) *Builder {
 	first := b.nextSeq(Worker, lane)
-	servers := b.servers()
+	events := slices.SortedStableFunc(slices.Values(b.events), func(x, y history.Event) int { return cmp.Compare(x.T, y.T) })
+	state, ready := history.NewState(), []history.Pod(nil)
 	step := time.Second / time.Duration(perSecond)
 	conns := make(map[string]uint64) // for a lane that keeps connections: one connection per server
 	seq := first
@@ -62,7 +63,13 @@ func (b *Builder) Load(lane history.Lane, perSecond int, from, to history.Offset
 			Worker: Worker, Lane: lane, Seq: seq, Due: due, Sent: due, Done: due + Latency, Outcome: history.OK,
 			Status: 200, Attempts: 1, Bytes: int64(len("ok 0\n")), Conn: seq + 1,
 		}
-		if ready := servers.at(due); len(ready) > 0 {
+		for ; len(events) > 0 && events[0].T <= due; events = events[1:] {
+			if state.Apply(events[0]); events[0].Pod != nil {
+				ready = slices.SortedFunc(maps.Values(state.Pods), func(x, y history.Pod) int { return cmp.Compare(x.UID, y.UID) })
+				ready = slices.DeleteFunc(ready, func(p history.Pod) bool { return !p.Ready || p.Deleting })
+			}
+		}
+		if len(ready) > 0 {
 			p := ready[seq%uint64(len(ready))]
 			r.Pod, r.Node, r.Zone, r.Revision = p.Name, p.Node, ZoneOf(p.Node), p.Labels[RevisionLabel]
 			r.Addr = p.IP + ":8080"
@@ -185,47 +192,4 @@ func order(e history.Event) string {
 		return "a " + e.Clock.Worker
 	}
 	return fmt.Sprintf("b %s %s", e.Load.Worker, e.Load.Lane)
-}
-
-// serverList is the ready pods over time, oldest first.
-type serverList []struct {
-	since history.Offset
-	ready []history.Pod
-}
-
-func (b *Builder) servers() serverList {
-	events := slices.Clone(b.events)
-	slices.SortStableFunc(events, func(x, y history.Event) int { return cmp.Compare(x.T, y.T) })
-	var list serverList
-	pods := make(map[string]history.Pod)
-	for _, e := range events {
-		if e.Pod == nil {
-			continue
-		}
-		if e.Pod.Change == history.Deleted {
-			delete(pods, e.Pod.UID)
-		} else {
-			pods[e.Pod.UID] = *e.Pod
-		}
-		var ready []history.Pod
-		for _, uid := range slices.Sorted(maps.Keys(pods)) {
-			if p := pods[uid]; p.Ready && !p.Deleting {
-				ready = append(ready, p)
-			}
-		}
-		list = append(list, struct {
-			since history.Offset
-			ready []history.Pod
-		}{e.T, ready})
-	}
-	return list
-}
-
-func (l serverList) at(t history.Offset) []history.Pod {
-	for i := len(l) - 1; i >= 0; i-- {
-		if l[i].since <= t {
-			return l[i].ready
-		}
-	}
-	return nil
 }
