@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"slices"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/util/net"
@@ -22,43 +23,28 @@ func RecordWarnings(config *rest.Config, sink Sink) *rest.Config {
 	// Plain JSON, so that the object's name can be read here.
 	config.ContentType = "application/json"
 	config.WarningHandlerWithContext = rest.NoWarnings{} // by default the client prints them
-	recorded := &texts{seen: map[string]bool{}}
+	recorded := &sync.Map{}
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
 		return warningRecorder{next: next, sink: sink, recorded: recorded}
 	})
 	return config
 }
 
-// texts are the recorded warnings of all clients of a config.
-type texts struct {
-	mu   sync.Mutex
-	seen map[string]bool
-}
-
-// fresh returns true if the text is new, and remembers it.
-func (t *texts) fresh(text string) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	old := t.seen[text]
-	t.seen[text] = true
-	return !old
-}
-
 type warningRecorder struct {
 	next     http.RoundTripper
 	sink     Sink
-	recorded *texts
+	recorded *sync.Map // the texts that are recorded
 }
 
 func (r warningRecorder) RoundTrip(request *http.Request) (*http.Response, error) {
 	response, err := r.next.RoundTrip(request)
-	if err != nil || !changes(request) {
+	if err != nil || !slices.Contains([]string{http.MethodPost, http.MethodPut, http.MethodPatch}, request.Method) {
 		return response, err
 	}
 	// Malformed headers are skipped; ParseWarningHeaders returns the others.
 	warnings, _ := net.ParseWarningHeaders(response.Header.Values("Warning"))
 	for _, w := range warnings {
-		if w.Text == "" || !r.recorded.fresh(w.Text) {
+		if _, old := r.recorded.LoadOrStore(w.Text, true); old || w.Text == "" {
 			continue
 		}
 		e := history.Event{T: r.sink.Now(), Warning: &history.APIWarning{Object: sentObject(request), Text: w.Text}}
@@ -68,14 +54,6 @@ func (r warningRecorder) RoundTrip(request *http.Request) (*http.Response, error
 		}
 	}
 	return response, nil
-}
-
-func changes(request *http.Request) bool {
-	switch request.Method {
-	case http.MethodPost, http.MethodPut, http.MethodPatch:
-		return true
-	}
-	return false
 }
 
 // sentObject identifies the object in the request by kind and name, for example "Deployment backend". A patch whose body does
