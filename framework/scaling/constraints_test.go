@@ -117,7 +117,7 @@ func BenchmarkConstraints(b *testing.B) {
 		b.Fatalf("%d pods, and cluster %s has %d simulated nodes: with anti-affinity the rest would stay pending", *pods, c.Name(), nodes)
 	}
 	found, gaps, unseen := make([][5][]float64, len(constraints)), 0, 0
-	order := rand.New(rand.NewPCG(1, 0)) //nolint:gosec // each measurement has the same orders
+	order := rand.New(rand.NewPCG(1, 0)) // each measurement has the same orders
 	for round := range *rounds {
 		for _, i := range order.Perm(len(constraints)) {
 			took, missed, late := bind(b, c, constraints[i], fmt.Sprintf("%sscaling-%d-%d", workloads.NamespacePrefix, round, i))

@@ -53,7 +53,7 @@ var outcomes = map[int]string{0: "held", 1: "violated", 5: "unknown"}
 func run(b *testing.B, args ...string) (u used) {
 	b.Helper()
 	signal.Notify(make(chan os.Signal, 1), os.Interrupt)
-	cmd := exec.Command("../../bin/holdfast", args...) //nolint:noctx // its own reaction to an interrupt is waited for
+	cmd := exec.Command("../../bin/holdfast", args...) // its own reaction to an interrupt is waited for
 	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
 	began := time.Now()
 	err := cmd.Run()
