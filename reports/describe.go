@@ -9,7 +9,6 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/base/prose"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/history/timeline"
-	objects "github.com/holdfast-ha/holdfast/framework/history/timeline"
 	"github.com/holdfast-ha/holdfast/framework/judge"
 	"github.com/holdfast-ha/holdfast/framework/judge/analysis/attribution"
 	"github.com/holdfast-ha/holdfast/framework/judge/analysis/disturbances"
@@ -238,7 +237,7 @@ func (f *Fault) Ended(end history.Offset) history.Offset {
 
 // countAffected counts the pods and nodes that the watches saw lost during each fault. A fault that was never reverted lasts to the end.
 func (s *Scenario) countAffected(run history.Run) {
-	owned, seen := newOwners(run.Events), objects.New(run.Events)
+	owned, seen := newOwners(run.Events), timeline.New(run.Events)
 	for i := range s.Faults {
 		f := &s.Faults[i]
 		from, to := f.Began(), f.Ended(s.End)

@@ -67,7 +67,7 @@ type endsWith struct {
 	io.Reader
 }
 
-func (r endsWith) readSaved(p []byte) (int, error) {
+func (r endsWith) Read(p []byte) (int, error) {
 	if r.ctx.Err() != nil {
 		return 0, context.Cause(r.ctx)
 	}

@@ -311,7 +311,7 @@ func newWorld(t *testing.T, b workloads.Backend, changes ...change) *world {
 	for _, c := range changes {
 		c(&s)
 	}
-	all := append(s.more, s.service)
+	all := append(slices.Clone(s.more), s.service)
 	for _, n := range s.nodes {
 		all = append(all, n)
 	}

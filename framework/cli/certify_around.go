@@ -23,7 +23,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/run/intent"
 	"github.com/holdfast-ha/holdfast/framework/run/recording"
 	"github.com/holdfast-ha/holdfast/framework/run/session"
-	"github.com/holdfast-ha/holdfast/framework/safety"
+	disturb "github.com/holdfast-ha/holdfast/framework/safety"
 	"github.com/holdfast-ha/holdfast/framework/safety/catalogue"
 	"github.com/holdfast-ha/holdfast/framework/safety/reading"
 	"github.com/holdfast-ha/holdfast/framework/safety/show"

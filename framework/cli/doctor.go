@@ -4,8 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/holdfast-ha/holdfast/clusters/kind"
 	"strings"
+
+	"github.com/holdfast-ha/holdfast/clusters/kind"
 
 	"github.com/spf13/cobra"
 

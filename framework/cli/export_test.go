@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"math"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -242,7 +243,7 @@ func TestVegetaResults(t *testing.T) {
 	}
 	begin := mixed().Run().Header.Base.Add(historytest.SteadyAt)
 	if !first.Timestamp.Equal(begin) || first.Latency != historytest.Latency || first.Attack != "fresh" ||
-		first.URL != "http://backend.holdfast/" || first.Method != "GET" || first.BytesIn != 5 || first.Seq != 0 {
+		first.URL != "http://backend.holdfast/" || first.Method != http.MethodGet || first.BytesIn != 5 || first.Seq != 0 {
 		t.Errorf("%+v", first)
 	}
 }

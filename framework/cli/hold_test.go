@@ -2,11 +2,12 @@ package cli
 
 import (
 	"errors"
-	"github.com/holdfast-ha/holdfast/clusters/kind"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/holdfast-ha/holdfast/clusters/kind"
 
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
 	"github.com/holdfast-ha/holdfast/framework/fault/leasetest"

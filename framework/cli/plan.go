@@ -13,7 +13,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/app/appfile"
 	"github.com/holdfast-ha/holdfast/framework/cli/exit"
 	"github.com/holdfast-ha/holdfast/framework/run/intent"
-	"github.com/holdfast-ha/holdfast/framework/safety"
+	disturb "github.com/holdfast-ha/holdfast/framework/safety"
 	"github.com/holdfast-ha/holdfast/framework/safety/reading"
 	"github.com/holdfast-ha/holdfast/framework/safety/show"
 )

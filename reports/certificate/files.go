@@ -85,7 +85,8 @@ func Write(dir string, c *Certificate) error {
 		return fmt.Errorf("write certificate: %w", err)
 	}
 	return reports.WriteForms(dir, c, []reports.Form[*Certificate]{
-		{JSONFile, reports.WriteJSON[*Certificate]}, {YAMLFile, WriteYAML}, {MarkdownFile, WriteMarkdown}, {HTMLFile, WriteHTML},
+		{File: JSONFile, Write: reports.WriteJSON[*Certificate]}, {File: YAMLFile, Write: WriteYAML},
+		{File: MarkdownFile, Write: WriteMarkdown}, {File: HTMLFile, Write: WriteHTML},
 	}...)
 }
 

@@ -56,8 +56,8 @@ func UpdateCatalogue(page string, claims map[string]string, runDirs ...string) e
 		_, exists := claims[name]
 		return !exists || claims[cmp.Or(found.Twin, name)] != found.Claim
 	})
-	return reports.WriteForms(filepath.Dir(page), f, []reports.Form[findings]{{FindingsFile, reports.WriteJSON[findings]}, {
-		filepath.Base(page), func(w io.Writer, f findings) error { return f.writePage(w, slices.Sorted(maps.Keys(claims))) },
+	return reports.WriteForms(filepath.Dir(page), f, []reports.Form[findings]{{File: FindingsFile, Write: reports.WriteJSON[findings]}, {
+		File: filepath.Base(page), Write: func(w io.Writer, f findings) error { return f.writePage(w, slices.Sorted(maps.Keys(claims))) },
 	}}...)
 }
 

@@ -51,7 +51,8 @@ func WriteAll(runDir string) error {
 // Write writes all formats of a report, as WriteAll does.
 func Write(runDir string, r reports.Report) error {
 	return reports.WriteForms(runDir, r, []reports.Form[reports.Report]{
-		{JUnitFile, writeJUnit}, {JSONFile, reports.WriteJSON[reports.Report]}, {MarkdownFile, writeMarkdown}, {HTMLFile, page.Write},
+		{File: JUnitFile, Write: writeJUnit}, {File: JSONFile, Write: reports.WriteJSON[reports.Report]},
+		{File: MarkdownFile, Write: writeMarkdown}, {File: HTMLFile, Write: page.Write},
 	}...)
 }
 

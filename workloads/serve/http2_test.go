@@ -3,32 +3,12 @@ package serve
 import (
 	"bufio"
 	"fmt"
-	"io"
-	"net"
 	"net/http"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 )
-
-// frame is an HTTP/2 frame with a payload of this size.
-func frame(kind, flags byte, length int) []byte {
-	return append([]byte{0, byte(length >> 8), byte(length), kind, flags, 0, 0, 0, 1}, make([]byte, length)...)
-}
-
-// script is a connection with fixed input.
-type script struct {
-	io.Reader
-	io.Writer
-}
-
-func (script) Close() error                     { return nil }
-func (script) LocalAddr() net.Addr              { return nil }
-func (script) RemoteAddr() net.Addr             { return nil }
-func (script) SetDeadline(time.Time) error      { return nil }
-func (script) SetReadDeadline(time.Time) error  { return nil }
-func (script) SetWriteDeadline(time.Time) error { return nil }
 
 // lastingHandler answers each line until it is notified to leave or to close.
 func lastingHandler(w http.ResponseWriter, r *http.Request) {

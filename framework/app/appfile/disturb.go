@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/holdfast-ha/holdfast/framework/safety"
+	disturb "github.com/holdfast-ha/holdfast/framework/safety"
 	"github.com/holdfast-ha/holdfast/framework/safety/catalogue"
 )
 

@@ -48,7 +48,7 @@ func Take(node Object) Change {
 type AlreadyError struct{ Change }
 
 func (e *AlreadyError) Error() string {
-	return fmt.Sprintf("%s: %s of %s already holds %s, which this run has not set: choose another object, or put it back first", e.What, e.Field, e.Change.Object, words(e.Value))
+	return fmt.Sprintf("%s: %s of %s already holds %s, which this run has not set: choose another object, or put it back first", e.What, e.Field, e.Object, words(e.Value))
 }
 
 // Changes are those of one run. They are made and undone one after the other.

@@ -155,11 +155,11 @@ func (f Found) Preview() string {
 	out, ops := f.reverse(f.Object, f.read)
 	switch {
 	case out.Left != "":
-		return "would leave as it is: " + string(f.Field) + " of " + f.Object.String() + ": " + out.Left
+		return fmt.Sprintf("would leave as it is: %s of %s: %s", f.Field, f.Object, out.Left)
 	case f.Field == Command:
-		return f.Object.String() + " was taken away by a command, and must be brought back"
+		return fmt.Sprintf("%s was taken away by a command, and must be brought back", f.Object)
 	case len(ops) == 0:
-		return string(f.Field) + " of " + f.Object.String() + " is as it was; would remove the note"
+		return fmt.Sprintf("%s of %s is as it was; would remove the note", f.Field, f.Object)
 	}
 	return fmt.Sprintf("would undo: %s of %s is to hold %s", f.Field, f.Object, words(f.before))
 }

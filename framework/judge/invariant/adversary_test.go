@@ -116,7 +116,7 @@ var attacks = []attack{
 
 // recordingAttacks are made on recordings.
 var recordingAttacks = []attack{
-	{"every disturbance is lost: the objects stay as they were", nil, func(b *ht.Builder) bool { return staysAsItWas(b) }, notHeld},
+	{"every disturbance is lost: the objects stay as they were", nil, staysAsItWas, notHeld},
 	{"the watch of pods hears nothing any more", []string{"NoFailedRequests", "BudgetHonoured", "RecoversWithin"}, func(b *ht.Builder) bool {
 		shown := shownIn(b)
 		if slices.ContainsFunc(shown, func(d disturbances.Disturbance) bool {

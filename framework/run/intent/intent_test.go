@@ -20,7 +20,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/app/appfile"
 	"github.com/holdfast-ha/holdfast/framework/app/apptest"
 	"github.com/holdfast-ha/holdfast/framework/run/intent"
-	"github.com/holdfast-ha/holdfast/framework/safety"
+	disturb "github.com/holdfast-ha/holdfast/framework/safety"
 	"github.com/holdfast-ha/holdfast/framework/safety/reading"
 )
 

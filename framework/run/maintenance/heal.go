@@ -5,9 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/holdfast-ha/holdfast/clusters/kind"
 	"io"
 	"io/fs"
+
+	"github.com/holdfast-ha/holdfast/clusters/kind"
 
 	"k8s.io/client-go/kubernetes"
 

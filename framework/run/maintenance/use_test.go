@@ -3,10 +3,11 @@ package maintenance
 import (
 	"context"
 	"errors"
-	"github.com/holdfast-ha/holdfast/clusters/kind"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/holdfast-ha/holdfast/clusters/kind"
 
 	"k8s.io/client-go/rest"
 

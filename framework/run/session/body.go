@@ -14,7 +14,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/fault/undo"
 	"github.com/holdfast-ha/holdfast/framework/history"
 	"github.com/holdfast-ha/holdfast/framework/run/recording"
-	"github.com/holdfast-ha/holdfast/framework/safety"
+	disturb "github.com/holdfast-ha/holdfast/framework/safety"
 )
 
 // body is what a recording of a step records: the fault and its undo, as one command of the record.

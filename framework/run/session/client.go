@@ -9,7 +9,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/clusters/existing"
 	"github.com/holdfast-ha/holdfast/framework/base/process"
-	"github.com/holdfast-ha/holdfast/framework/safety"
+	disturb "github.com/holdfast-ha/holdfast/framework/safety"
 )
 
 // config is for clients that read, and write what the plan prints: holdfast's own objects, and what the step touches; nil: nothing else.

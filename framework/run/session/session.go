@@ -19,7 +19,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/judge"
 	"github.com/holdfast-ha/holdfast/framework/judge/verdict"
 	"github.com/holdfast-ha/holdfast/framework/run/recording"
-	"github.com/holdfast-ha/holdfast/framework/safety"
+	disturb "github.com/holdfast-ha/holdfast/framework/safety"
 	"github.com/holdfast-ha/holdfast/framework/safety/reading"
 )
 

@@ -14,7 +14,7 @@ import (
 	"github.com/holdfast-ha/holdfast/framework/judge/verdict"
 	"github.com/holdfast-ha/holdfast/framework/run/recording"
 	"github.com/holdfast-ha/holdfast/framework/run/recording/inside"
-	"github.com/holdfast-ha/holdfast/framework/safety"
+	disturb "github.com/holdfast-ha/holdfast/framework/safety"
 	"github.com/holdfast-ha/holdfast/framework/safety/catalogue"
 	"github.com/holdfast-ha/holdfast/framework/safety/roles"
 	"github.com/holdfast-ha/holdfast/workloads"

@@ -17,7 +17,7 @@ import (
 	"k8s.io/client-go/tools/pager"
 
 	"github.com/holdfast-ha/holdfast/clusters/existing"
-	"github.com/holdfast-ha/holdfast/framework/safety"
+	disturb "github.com/holdfast-ha/holdfast/framework/safety"
 )
 
 // pageSize is how many objects are asked for at a time.

@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/holdfast-ha/holdfast/framework/safety"
+	disturb "github.com/holdfast-ha/holdfast/framework/safety"
 	"github.com/holdfast-ha/holdfast/framework/safety/catalogue"
 )
 

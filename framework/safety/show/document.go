@@ -5,7 +5,7 @@ import (
 	"io"
 
 	"github.com/holdfast-ha/holdfast/clusters/existing"
-	"github.com/holdfast-ha/holdfast/framework/safety"
+	disturb "github.com/holdfast-ha/holdfast/framework/safety"
 )
 
 // The version and the kind of a Document.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/holdfast-ha/holdfast/clusters/existing"
 	"github.com/holdfast-ha/holdfast/framework/base/prose"
-	"github.com/holdfast-ha/holdfast/framework/safety"
+	disturb "github.com/holdfast-ha/holdfast/framework/safety"
 )
 
 // Text writes the document for a person: the cluster, then each fault with each object that it touches, then what is refused.

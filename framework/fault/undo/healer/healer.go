@@ -126,7 +126,7 @@ func (h *healer) places() (all []undo.Place) {
 
 // due is why a change must be undone now; empty: there is nothing that a healer can undo, or its run may go on.
 func (h *healer) due(f undo.Found, sight hold.Sight) string {
-	note := f.Object.String() + f.Run + f.Token + f.Made.String()
+	note := fmt.Sprint(f.Object, f.Run, f.Token, f.Made)
 	if h.since[note].IsZero() {
 		h.since[note] = time.Now()
 	}
