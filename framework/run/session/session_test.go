@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -42,8 +43,10 @@ import (
 type stage struct {
 	*clustertest.Cluster
 	*Session
-	said  []string
-	wrote []string // since the run holds the cluster
+	said []string
+
+	mu    sync.Mutex // the run renews its Lease beside the test
+	wrote []string   // since the run holds the cluster
 	web   disturb.Object
 }
 
@@ -88,6 +91,8 @@ func newStage(t *testing.T) *stage {
 	}
 	s.Sent = func(method, path, _ string) {
 		if method != "GET" {
+			s.mu.Lock()
+			defer s.mu.Unlock()
 			s.wrote = append(s.wrote, method+" "+path)
 		}
 	}
@@ -99,6 +104,13 @@ func newStage(t *testing.T) *stage {
 		t.Fatal(err)
 	}
 	return s
+}
+
+// writes are what was written so far.
+func (s *stage) writes() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.wrote)
 }
 
 // step is a fault with its touches, as a plan has it.
@@ -207,12 +219,12 @@ func TestEachFaultIsAnnouncedDoneAndUndone(t *testing.T) {
 				if len(told) != events {
 					t.Errorf("%d Events, want %d", len(told), events)
 				}
-				first := slices.IndexFunc(s.wrote, func(w string) bool { return strings.HasSuffix(w, "/events") })
-				change := slices.IndexFunc(s.wrote, func(w string) bool {
+				first := slices.IndexFunc(s.writes(), func(w string) bool { return strings.HasSuffix(w, "/events") })
+				change := slices.IndexFunc(s.writes(), func(w string) bool {
 					return strings.Contains(w, "/nodes/") || strings.HasSuffix(w, "/eviction") || strings.Contains(w, "/deployments/")
 				})
 				if first < 0 || change < first {
-					t.Errorf("it is not announced before it is done: %q", s.wrote)
+					t.Errorf("it is not announced before it is done: %q", s.writes())
 				}
 				if err := s.held.Release(t.Context()); err != nil {
 					t.Error(err)
@@ -230,8 +242,8 @@ func TestNothingIsDoneInSilence(t *testing.T) {
 		if err := s.play(t.Context(), t, s.step(catalogue.Cordon.Name), none); err == nil || !strings.Contains(err.Error(), "announce on Node wa1") {
 			t.Error(err)
 		}
-		if slices.ContainsFunc(s.wrote, func(w string) bool { return strings.Contains(w, "/nodes/") }) {
-			t.Errorf("it wrote %q", s.wrote)
+		if slices.ContainsFunc(s.writes(), func(w string) bool { return strings.Contains(w, "/nodes/") }) {
+			t.Errorf("it wrote %q", s.writes())
 		}
 		s.asBefore(t)
 		_ = s.held.Release(t.Context())
@@ -404,13 +416,13 @@ func TestNothingMoreIsDoneOnceTheClusterIsNotSteady(t *testing.T) {
 				}
 				for path, want := range test.wrote {
 					n := 0
-					for _, w := range s.wrote {
+					for _, w := range s.writes() {
 						if strings.HasSuffix(w, path) {
 							n++
 						}
 					}
 					if n != want {
-						t.Errorf("%d writes to %s, want %d: %q", n, path, want, s.wrote)
+						t.Errorf("%d writes to %s, want %d: %q", n, path, want, s.writes())
 					}
 				}
 				if _, err := os.Stat(mark); err == nil {
