@@ -110,7 +110,7 @@ func (f findings) writePage(w io.Writer, all []string) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# What was seen of each scenario\n\n"+
 		"`holdfast report RUN ... --catalogue suites/README.md` writes this page from [%s](%s), to which it adds what the runs found. "+
-		"`holdfast run SCENARIO` runs a scenario again; its file has its claim. A mutant is a scenario without a good practice; it is caught if the "+
+		"`holdfast run SCENARIO` runs a scenario again. A mutant is a scenario without a good practice; it is caught if the "+
 		"promise that it names broke for that reason.\n\nLast written from %s.\n", FindingsFile, FindingsFile, prose.MarkdownText(f.Last))
 	suite := ""
 	for _, name := range slices.Sorted(maps.Keys(f.Scenarios)) {
@@ -120,7 +120,7 @@ func (f findings) writePage(w io.Writer, all []string) error {
 			fmt.Fprintf(&b, "\n## %s\n\n| scenario | verdict | seen |\n| --- | --- | --- |\n", suite)
 		}
 		found := f.Scenarios[name]
-		fmt.Fprintf(&b, "| [%s](%s) | %s | %s |\n", short, sourceOf(name), reports.Mark(found.Result), prose.MarkdownText(found.Headline))
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", short, reports.Mark(found.Result), prose.MarkdownText(found.Headline))
 	}
 	untried := slices.DeleteFunc(all, func(name string) bool { _, seen := f.Scenarios[name]; return seen })
 	if len(untried) > 0 {
@@ -128,9 +128,4 @@ func (f findings) writePage(w io.Writer, all []string) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
-}
-
-// sourceOf is the file of a scenario, which is named after it. The scenario with stock timings is in the same file.
-func sourceOf(name string) string {
-	return strings.ReplaceAll(strings.TrimSuffix(name, "-stock"), "-", "_") + ".go"
 }
