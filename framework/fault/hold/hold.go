@@ -44,6 +44,8 @@ type Options struct {
 	// Foreign is set for a cluster that holdfast did not make, and Context is its context in a kubeconfig, for messages.
 	Foreign bool
 	Context string
+	// Namespaces are those in which workloads are changed, in a cluster that holdfast did not make. Who heals it may have no right to list others.
+	Namespaces []string
 }
 
 // healing is the command that heals the cluster.
@@ -105,7 +107,7 @@ func Take(ctx context.Context, client kubernetes.Interface, run, command string,
 func newHold(client kubernetes.Interface, run, command string, o Options) *Hold {
 	return &Hold{
 		client: client, options: o, wake: make(chan chan error), soon: make(chan struct{}, 1), over: make(chan struct{}), lost: make(chan struct{}),
-		who: Holder{Run: run, Command: command, Process: process.Self(), Since: time.Now(), Token: rand.Text()},
+		who: Holder{Run: run, Command: command, Process: process.Self(), Since: time.Now(), Token: rand.Text(), Namespaces: o.Namespaces},
 	}
 }
 

@@ -17,6 +17,8 @@ type Holder struct {
 	Since time.Time `json:"since"`
 	// Token distinguishes two holds by the same process.
 	Token string `json:"token"`
+	// Namespaces are those in which the run changes workloads; see Options.
+	Namespaces []string `json:"namespaces,omitempty"`
 	// Fault is the fault in force. It is recorded before it is injected. Empty means no fault.
 	Fault string `json:"fault,omitempty"`
 	// Left describes what the run did not restore. Empty means that the cluster is as the run found it.

@@ -9,11 +9,13 @@ import (
 	"strings"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/holdfast-ha/holdfast/clusters/existing"
 	"github.com/holdfast-ha/holdfast/framework/base/output"
+	"github.com/holdfast-ha/holdfast/framework/base/prose"
 	"github.com/holdfast-ha/holdfast/framework/base/self"
 	"github.com/holdfast-ha/holdfast/framework/fault/hold"
 	"github.com/holdfast-ha/holdfast/framework/fault/undo"
@@ -81,12 +83,14 @@ func (f found) nothing() bool {
 
 // look looks for what there is to heal. It only reads.
 func (f *Foreign) look(ctx context.Context) (all found, err error) {
-	all.notes, all.broken = undo.Find(ctx, f.untyped, undo.Everywhere)
 	if all.expired, err = hold.Expired(ctx, f.client, time.Now()); err != nil {
 		return all, err
 	}
 	if all.sight, err = hold.NewWatch(f.client).Look(ctx); err != nil {
 		return all, err
+	}
+	if all.notes, all.broken = f.find(ctx, all.sight.Namespaces); apierrors.IsForbidden(all.broken) {
+		return all, all.broken
 	}
 	if all.home, err = hold.IsHome(ctx, f.client, hold.Namespace); err != nil {
 		return all, err
@@ -96,6 +100,24 @@ func (f *Foreign) look(ctx context.Context) (all found, err error) {
 	}
 	all.load, err = workers.Left(ctx, f.client, hold.Namespace)
 	return all, err
+}
+
+// find looks for notes in all namespaces, or, where this user may not, in those of the run that the Lease names and in that of the context.
+func (f *Foreign) find(ctx context.Context, ofRun []string) ([]undo.Found, error) {
+	all, err := undo.Find(ctx, f.untyped, undo.Everywhere)
+	if !apierrors.IsForbidden(err) {
+		return all, err
+	}
+	namespaces := ofRun
+	if len(namespaces) == 0 {
+		namespaces = []string{f.Access.Namespace}
+	}
+	places := []undo.Place{{Resource: "nodes"}}
+	for _, n := range namespaces {
+		places = append(places, undo.Place{Resource: "deployments", Namespace: n}, undo.Place{Resource: "statefulsets", Namespace: n})
+	}
+	f.say("this user may not list workloads in all namespaces: looking on nodes, and in %s", prose.List(namespaces))
+	return undo.Find(ctx, f.untyped, places)
 }
 
 // DryRun says what Heal would do. It sends nothing but requests that read.
@@ -146,7 +168,7 @@ func (f Foreign) Heal(ctx context.Context) error {
 		return nil
 	}
 	held, err := hold.Take(ctx, f.client, "heal", self.CommandLine(), hold.Options{
-		Cluster: f.Access.Name(), Foreign: true, Context: f.Access.Context, Heal: true,
+		Cluster: f.Access.Name(), Foreign: true, Context: f.Access.Context, Heal: true, Namespaces: all.sight.Namespaces,
 		Found: func(dead hold.Holder) { f.say("released the cluster from %s", dead.Run) },
 		Waiting: func(who hold.Holder) {
 			f.say("waiting %s for a sign of life from %s, which ran on another machine", hold.Silence, who.Run)
@@ -155,7 +177,7 @@ func (f Foreign) Heal(ctx context.Context) error {
 	if err != nil {
 		return f.Access.Explain(err)
 	}
-	if err := errors.Join(all.broken, f.undo(ctx)); err != nil {
+	if err := errors.Join(all.broken, f.undo(ctx, all.sight.Namespaces)); err != nil {
 		return errors.Join(err, held.Leave(ctx, "it could not be healed: "+err.Error()))
 	}
 	if err := f.tidy(ctx, all); err != nil {
@@ -180,8 +202,8 @@ func (f Foreign) Heal(ctx context.Context) error {
 }
 
 // undo undoes what is noted now that the cluster is held: since the first look, a healer may have undone it.
-func (f *Foreign) undo(ctx context.Context) error {
-	all, err := undo.Find(ctx, f.untyped, undo.Everywhere)
+func (f *Foreign) undo(ctx context.Context, ofRun []string) error {
+	all, err := f.find(ctx, ofRun)
 	errs := []error{err}
 	for _, n := range all {
 		if n.Field == undo.Command {

@@ -17,7 +17,9 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
@@ -50,7 +52,7 @@ func killed(t *testing.T, c *clustertest.Cluster, here bool, changes ...undo.Cha
 			t.Fatal(err)
 		}
 	}
-	held, err := hold.Take(t.Context(), client, "run-1", "holdfast test --disturb", hold.Options{Cluster: "staging", Foreign: true, Context: "staging"})
+	held, err := hold.Take(t.Context(), client, "run-1", "holdfast test --disturb", hold.Options{Cluster: "staging", Foreign: true, Context: "staging", Namespaces: []string{"shop"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,6 +148,38 @@ func TestForeignHeal(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A user who may list workloads in the run's namespace alone heals what the run has changed there: the Lease names the namespace.
+func TestForeignHealWithFewRights(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := staging(t)
+		labels := map[string]string{"app": "web"}
+		_, err := kubernetes.NewForConfigOrDie(c.Config()).AppsV1().Deployments("shop").Create(t.Context(), &appsv1.Deployment{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"},
+			Spec: appsv1.DeploymentSpec{Replicas: new(int32(2)), Selector: &metav1.LabelSelector{MatchLabels: labels}, Template: corev1.PodTemplateSpec{
+				ObjectMeta: metav1.ObjectMeta{Labels: labels},
+			}},
+		}, metav1.CreateOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		killed(t, c, true, undo.Scale(undo.Workload("deployments", "shop", "web"), 3))
+		c.Refuse = func(_, path string) *apierrors.StatusError {
+			if path == "/apis/apps/v1/deployments" || path == "/apis/apps/v1/statefulsets" {
+				return apierrors.NewForbidden(schema.GroupResource{Group: "apps", Resource: filepath.Base(path)}, "", nil)
+			}
+			return nil
+		}
+		f, out := Foreign{}.on(c)
+		if err := f.Heal(t.Context()); err != nil {
+			t.Errorf("%v\n%s", err, out)
+		}
+		web := c.Get("/apis/apps/v1/namespaces/shop/deployments/web").(*appsv1.Deployment)
+		if *web.Spec.Replicas != 2 || web.Annotations[undo.Annotation] != "" || !strings.Contains(out.String(), "looking on nodes, and in shop\n") {
+			t.Errorf("%d replicas\n%s", *web.Spec.Replicas, out)
+		}
+	})
 }
 
 // TestForeignHealSaysWhatItLeaves: it does not overwrite another client's change, and that is no error.

@@ -78,7 +78,9 @@ func (s *Session) Run(ctx context.Context, identity recording.Run, command strin
 	if err := s.homeIsThere(ctx, client); err != nil {
 		return file, err
 	}
-	s.held, err = hold.Take(ctx, client, s.identity.ID, command, hold.Options{Cluster: s.options.Access.Name(), Foreign: true, Context: s.options.Access.Context})
+	s.held, err = hold.Take(ctx, client, s.identity.ID, command, hold.Options{
+		Cluster: s.options.Access.Name(), Foreign: true, Context: s.options.Access.Context, Namespaces: []string{s.options.Intent.Request.Namespace},
+	})
 	if err != nil {
 		return file, s.options.Access.Explain(err)
 	}

@@ -148,7 +148,7 @@ func (h *healer) due(f undo.Found, sight hold.Sight) string {
 
 // heal takes the cluster from its holder, and undoes changes.
 func (h *healer) heal(ctx context.Context, sight hold.Sight, due []undo.Found, why string) error {
-	held, err := hold.Seize(ctx, h.Client, sight, "healer "+h.Name, "holdfast workload healer", hold.Options{Cluster: "here"})
+	held, err := hold.Seize(ctx, h.Client, sight, "healer "+h.Name, "holdfast workload healer", hold.Options{Cluster: "here", Namespaces: sight.Namespaces})
 	if err != nil {
 		return err // another replica was faster, or the run is alive after all
 	}
