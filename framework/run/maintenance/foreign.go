@@ -102,7 +102,7 @@ func (f *Foreign) look(ctx context.Context) (all found, err error) {
 	return all, err
 }
 
-// find looks for notes in all namespaces, or, where this user may not, in those of the run that the Lease names and in that of the context.
+// find looks for notes in all namespaces, or, where this user may not, in the run's namespaces, which the Lease names. Without a Lease it is the context's.
 func (f *Foreign) find(ctx context.Context, ofRun []string) ([]undo.Found, error) {
 	all, err := undo.Find(ctx, f.untyped, undo.Everywhere)
 	if !apierrors.IsForbidden(err) {
