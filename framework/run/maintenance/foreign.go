@@ -102,7 +102,8 @@ func (f *Foreign) look(ctx context.Context) (all found, err error) {
 	return all, err
 }
 
-// find looks for notes in all namespaces, or, where this user may not, in the run's namespaces, which the Lease names. Without a Lease it is the context's.
+// find looks for notes in all namespaces, or, where this user may not, in the run's namespaces, which the Lease names. Without a Lease no run has left
+// anything, unless another client has deleted it: the context's namespace is looked at as far as this user may.
 func (f *Foreign) find(ctx context.Context, ofRun []string) ([]undo.Found, error) {
 	all, err := undo.Find(ctx, f.untyped, undo.Everywhere)
 	if !apierrors.IsForbidden(err) {
@@ -116,8 +117,13 @@ func (f *Foreign) find(ctx context.Context, ofRun []string) ([]undo.Found, error
 	for _, n := range namespaces {
 		places = append(places, undo.Place{Resource: "deployments", Namespace: n}, undo.Place{Resource: "statefulsets", Namespace: n})
 	}
-	f.say("this user may not list workloads in all namespaces: looking on nodes, and in %s", prose.List(namespaces))
-	return undo.Find(ctx, f.untyped, places)
+	all, err = undo.Find(ctx, f.untyped, places)
+	if apierrors.IsForbidden(err) && len(ofRun) == 0 {
+		f.say("this user may not list workloads, so only nodes were looked at: name the namespace of the application with --namespace")
+		return undo.Find(ctx, f.untyped, places[:1])
+	}
+	f.say("this user may not list workloads in all namespaces: looked on nodes, and in %s", prose.List(namespaces))
+	return all, err
 }
 
 // DryRun says what Heal would do. It sends nothing but requests that read.

@@ -176,8 +176,18 @@ func TestForeignHealWithFewRights(t *testing.T) {
 			t.Errorf("%v\n%s", err, out)
 		}
 		web := c.Get("/apis/apps/v1/namespaces/shop/deployments/web").(*appsv1.Deployment)
-		if *web.Spec.Replicas != 2 || web.Annotations[undo.Annotation] != "" || !strings.Contains(out.String(), "looking on nodes, and in shop\n") {
+		if *web.Spec.Replicas != 2 || web.Annotations[undo.Annotation] != "" || !strings.Contains(out.String(), "looked on nodes, and in shop\n") {
 			t.Errorf("%d replicas\n%s", *web.Spec.Replicas, out)
+		}
+		out.Reset()
+		c.Refuse = func(_, path string) *apierrors.StatusError {
+			if strings.HasPrefix(path, "/apis/apps/") && path != "/apis/apps/v1/namespaces/holdfast/deployments/healer" {
+				return apierrors.NewForbidden(schema.GroupResource{Group: "apps"}, "", nil)
+			}
+			return nil
+		}
+		if err := f.Heal(t.Context()); err != nil || !strings.Contains(out.String(), "only nodes were looked at") || !strings.Contains(out.String(), "nothing to heal") {
+			t.Errorf("without a Lease: %v\n%s", err, out)
 		}
 	})
 }
