@@ -21,7 +21,7 @@ func evict(p corev1.Pod) Touch {
 	}
 }
 
-// note is the note on a node that a command of the user's takes away: whoever finds it brings the node back.
+// note is the note on a node that a command of the user's takes away. Heal finds it, and has the node brought back.
 func note(n *corev1.Node) Touch {
 	return Touch{
 		Object: nodeObject(n), Verb: "patch", Resource: "nodes",

@@ -54,7 +54,7 @@ func (e *AlreadyError) Error() string {
 // Changes are those of one run. They are made and undone one after the other.
 type Changes struct {
 	Run     string
-	Hold    *hold.Hold // nil: nobody else uses the cluster
+	Hold    *hold.Hold // nil: no other process uses the cluster
 	Dynamic dynamic.Interface
 	Lasts   time.Duration
 

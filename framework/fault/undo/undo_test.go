@@ -182,7 +182,7 @@ func TestWhatIsRefused(t *testing.T) {
 	}
 }
 
-// forge writes an annotation and a field as somebody does who may patch the object, under the name of a run.
+// forge writes an annotation and a field as a client does that may patch the object, under the name of a run.
 func (w *world) forge(object string, note any, spec string) {
 	w.t.Helper()
 	text, is := note.(string)
@@ -200,7 +200,7 @@ func (w *world) forge(object string, note any, spec string) {
 	w.as(managerOf("run-1"), object, `{"metadata":{"annotations":{"`+Annotation+`":`+string(quoted)+`}}`+spec+`}`)
 }
 
-// Findings H1, M2 and M4 of the review of safety: whoever may write one object makes a heal, which has more rights, change nothing but that object's own
+// Findings H1, M2 and M4 of the review of safety: a client that may write one object makes a heal, which has more rights, change nothing but that object's own
 // field, and of that only to a value which the field can have. Nothing is deleted, created, read elsewhere, printed in lines of its own, or run.
 func TestAForgedNoteReachesNoFurtherThanItsObject(t *testing.T) {
 	raw := func(v string) json.RawMessage { return json.RawMessage(v) }
